@@ -46,7 +46,7 @@ ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/rosterd
 # The pages of docs/ for users; the other pages are for developers and are not installed.
-PAGES      := $(filter-out %/ARCHITECTURE.md %/CONTRACT.md %/RELEASING.md %/TESTING.md,$(sort $(wildcard docs/*.md)))
+PAGES      := $(filter-out %/ARCHITECTURE.md %/RELEASING.md %/TESTING.md,$(sort $(wildcard docs/*.md)))
 DOCUMENTS  := README.md $(PAGES) docs/page.png docs/page-dark.png config/grafana-dashboard.json \
               config/prometheus-rules.yml
 EXAMPLES   := config/rosterd.toml $(wildcard systemd/examples/*)

@@ -112,7 +112,7 @@ private struct GrowthSync {
   }
 }
 
-/// Incremental syncs that receive three changed records, after a whole pull of many (I3.1).
+/// Incremental syncs that receive three changed records, after a whole pull of many.
 private enum SinceSync {
   private static let rounds = 10
 

@@ -96,7 +96,7 @@ extension Failure {
     ).with(.freshRefused, [.setting(settings.addressKey), .file(settings.path(settings.credential.rawValue))])
   }
 
-  /// With the difference of the clocks, if the answer refuses an assertion that was sent as a token (T17.6).
+  /// With the difference of the clocks, if the answer refuses an assertion that was sent as a token.
   package func comparingClocks(of response: Response, token: Token?, now: Date) -> Failure {
     guard let token, token.isAssertion, let clock = response.clockComparison(now: now) else { return self }
     var failure = self

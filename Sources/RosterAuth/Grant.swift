@@ -2,7 +2,7 @@ import FoundationEssentials
 package import RosterCore
 import RosterDecode
 
-/// How one flow asks for a token, and which fields its answer has (CONTRACT 3). Each flow has one.
+/// How one flow asks for a token, and which fields its answer has. Each flow has one.
 package struct Grant: Sendable {
   /// The tokens that a request sends to be replaced.
   struct SentTokens {
@@ -60,7 +60,7 @@ extension Grant {
 }
 
 extension Grant {
-  /// A request whose templates name what it sends (T13.2).
+  /// A request whose templates name what it sends.
   init(_ step: TokenExchange.Step, answer: TokenExchange.Answer, refreshRequired: Bool) {
     self.init(answer: answer, refreshRequired: refreshRequired) { request, _, credentials, tokens in
       let value = { (placeholder: CredentialPlaceholder) in credentials.value(of: placeholder, tokens) }
@@ -97,7 +97,7 @@ extension Request {
   fileprivate mutating func setBody(_ body: JSONValue, format: BodyFormat) {
     guard case .object(let members) = body, !members.isEmpty else { return }
     switch format {
-    // The configuration has only scalars in a form (F5.3).
+    // The configuration has only scalars in a form.
     case .form: setForm(members.map { (name: $0.name, value: $0.value.queryText) })
     case .json:
       headers.append(Header("Content-Type", "application/json"))

@@ -5,7 +5,7 @@ import RosterDecode
 /// Why an answer to a token request grants nothing.
 enum GrantRefusal: Error, Sendable, Equatable {
   /// `said` is nil if the answer is not a JSON object, or is an empty one. `isFinal`: it is a statement about the grant
-  /// or the client, which ends the session (T6.1).
+  /// or the client, which ends the session.
   case refused(status: Int, said: ServerStatement?, isFinal: Bool)
   case incomplete(field: String, said: ServerStatement?)
   /// The store could not give it back.
@@ -98,7 +98,7 @@ extension Grant {
     return lives.first.map { now + $0 }
   }
 
-  /// T13.5: an end is corrected by the answer's `Date`.
+  /// An end is corrected by the answer's `Date`.
   private func life(_ json: JSONValue, access: Secret, response: Response, now: Date) -> Double? {
     let seconds = answer.expiresIn.flatMap { json[$0]?.seconds }
     let milliseconds = answer.expiresInMilliseconds.flatMap { json[$0]?.seconds }

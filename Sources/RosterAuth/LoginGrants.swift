@@ -93,7 +93,7 @@ extension String {
   fileprivate var isWebAddress: Bool { hasPrefix("https://") || hasPrefix("http://") }
 }
 
-/// The first refresh token of `oauth2_refresh` (T11, T12). It sends what `send` sends, and stores nothing.
+/// The first refresh token of `oauth2_refresh`. It sends what `send` sends, and stores nothing.
 package struct Login: Sendable {
   private let settings: TokenSettings
   private let credentials: Credentials
@@ -276,7 +276,7 @@ extension Grant {
 }
 
 extension TokenExchange {
-  /// All of it as one text, whose digest shows a change (T13.6).
+  /// All of it as one text, whose digest shows a change.
   var written: String {
     let places = [answer.refresh, answer.expiresIn, answer.expiresAt].map { $0?.description ?? "" }
     // A key that is not set leaves the text, and with it the digest, as earlier versions have it.

@@ -22,8 +22,7 @@ extension TokenSettings {
   /// True if a request carries the token.
   private var sendsToken: Bool { places == [.basic] || places.placeholders.contains(.accessToken) }
 
-  /// The files that start a session. The client's id is part of the binding, and a new secret alone keeps the tokens
-  /// (T10).
+  /// The files that start a session. The client's id is part of the binding, and a new secret alone keeps the tokens.
   var sessionFiles: [CredentialFile] {
     switch flow.source {
     case .nothing: []
@@ -77,7 +76,7 @@ extension TokenSettings {
   }
 
   /// True if the token store at `path` certainly has no successor of this credential. Its session has none, or belongs
-  /// to another server, flow or client (T8.5). A store that cannot be read may have one.
+  /// to another server, flow or client. A store that cannot be read may have one.
   /// - Parameter client: the credentials with the client's id; nil if they cannot be read.
   package func lacksStored(_ name: String, at path: String, client: Credentials?) -> Bool {
     do {
@@ -98,7 +97,7 @@ extension TokenSettings {
     return CredentialPlaceholder.allCases.filter(named.contains)
   }
 
-  /// The files that `auth.send` names beside the access token (T10.2).
+  /// The files that `auth.send` names beside the access token.
   var filesBesideToken: [CredentialFile] { files(Set(sentBesideToken)) }
 
   /// The files that a request carries, if the flow replaces no token.
@@ -118,7 +117,7 @@ extension TokenSettings {
 
 /// The files of the flow `exchange`, whose templates name them.
 extension TokenSettings {
-  /// The files that both requests name, without tokens (T13.2).
+  /// The files that both requests name, without tokens.
   private var exchangeFiles: [CredentialFile] {
     files(loginPlaceholders.union(refreshPlaceholders)).filter { !$0.isToken }
   }
@@ -126,7 +125,7 @@ extension TokenSettings {
   /// The tokens that a refresh contains.
   var refreshFiles: [CredentialFile] { files(refreshPlaceholders).filter(\.isToken) }
 
-  /// True if the requests name the client, which a stored token belongs to then (T8).
+  /// True if the requests name the client, which a stored token belongs to then.
   var identifiesClient: Bool { flow.identifiesClient || exchangeFiles.contains(.clientID) }
 
   var loginPlaceholders: Set<CredentialPlaceholder> { exchange?.login?.placeholders ?? [] }

@@ -9,15 +9,15 @@ struct RefreshAttempt: Sendable {
   let credentials: Credentials
   let turn: TokenMachine.Turn
   let usedRefreshToken: Bool
-  /// A login of `exchange` (T13.3).
+  /// A login of `exchange`.
   let logsIn: Bool
-  /// Passing refusals of such a login before this one (T6.12).
+  /// Passing refusals of such a login before this one.
   private let passingRefusals: Int
-  /// Texts that no message may show of a token server's answer (T14.1).
+  /// Texts that no message may show of a token server's answer.
   private let secrets: [Secret]
   /// Oddities of the credential files, as clauses.
   private let oddities: String
-  /// An earlier attempt had no answer (T5).
+  /// An earlier attempt had no answer.
   let followsUnanswered: Bool
   let now: Date
   /// In 0..<1, for the jitter.
@@ -51,7 +51,7 @@ struct RefreshAttempt: Sendable {
   /// A fault for the machine, and the `reason` of `token.failed`.
   typealias Fault = (fault: TokenMachine.Fault, label: String)
 
-  /// The fault for an error instead of a grant. The reason of a failed request decides whether it is temporary (T5).
+  /// The fault for an error instead of a grant. The reason of a failed request decides whether it is temporary.
   func fault(_ error: any Error) -> Fault {
     switch error {
     case let refusal as GrantRefusal: fault(refusal)
@@ -82,11 +82,11 @@ struct RefreshAttempt: Sendable {
     }
   }
 
-  /// A login with a password. Trying that again may lock the account (T6.12).
+  /// A login with a password. Trying that again may lock the account.
   private var sendsPassword: Bool { logsIn && settings.loginPlaceholders.contains(.password) }
 
   private static let maxPostponed = 3
-  /// A fault of the configuration (T6.13).
+  /// A fault of the configuration.
   private static let invalidScope = "invalid_scope"
 
   /// The next attempt comes after a pause that doubles; after three of them the refusal counts.
@@ -124,7 +124,7 @@ struct RefreshAttempt: Sendable {
     return (.passing(failure, delay: delay, delivery: delivery), "passing")
   }
 
-  /// The pause before the next attempt (T5.1); nil if none follows in this sync. A lost answer is asked for again at
+  /// The pause before the next attempt; nil if none follows in this sync. A lost answer is asked for again at
   /// once, because servers accept a replaced refresh token for 10 to 30 s only.
   private func delay(after delivery: TokenMachine.Delivery, retryAfter: Duration?) -> Duration? {
     let delay = settings.retry.delay(afterAttempt: turn.number, retryAfter: retryAfter, random: random)
@@ -155,7 +155,7 @@ struct RefreshAttempt: Sendable {
     return (.refused(ending), "refused")
   }
 
-  /// The session stays (T6.8). The clocks may be the reason, as far as upstream does not say otherwise.
+  /// The session stays. The clocks may be the reason, as far as upstream does not say otherwise.
   private func unexplainedRefusal(_ status: Int, said: ServerStatement?) -> Fault {
     var failure = Failure.unexplainedRefusal(
       status, of: sent, said: said?.shown(hiding: secrets), settings: asked)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterCore
 
-/// Finds credentials in a text that another program wrote, also encoded or cut (T14.1).
+/// Finds credentials in a text that another program wrote, also encoded or cut.
 struct SecretMask {
   /// A shorter secret is looked for as a whole.
   private static let pieceLength = 12
@@ -179,7 +179,7 @@ extension UInt8 {
   fileprivate var isTokenByte: Bool { isWord && self < 0x80 || "-_+=~".utf8.contains(self) }
 }
 
-/// Text that no log, status, event or error may show (T9): whatever prints or dumps it sees "…redacted…".
+/// Text that no log, status, event or error may show: whatever prints or dumps it sees "…redacted…".
 package struct Secret: Sendable, Hashable {
   private let text: String
 

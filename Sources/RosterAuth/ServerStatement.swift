@@ -1,6 +1,6 @@
 package import RosterCore
 
-/// The words of a token server about a refusal (T14.1), unmasked. Only `shown(hiding:)` may be shown.
+/// The words of a token server about a refusal, unmasked. Only `shown(hiding:)` may be shown.
 struct ServerStatement: Sendable, Equatable {
   /// The code of RFC 6749 §5.2 or RFC 8628 §3.5 at `error`, or another text there.
   var error: String?
@@ -75,7 +75,7 @@ extension String {
   }
 }
 
-/// The subject of the error code in a token server's answer (T6.1). A session ends only by a statement about its grant
+/// The subject of the error code in a token server's answer. A session ends only by a statement about its grant
 /// or its client.
 enum GrantStatement: Sendable, Equatable {
   /// The token that the request sent to be replaced is invalid: it expired, was revoked or was used.

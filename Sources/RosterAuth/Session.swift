@@ -3,7 +3,7 @@ import RosterCore
 
 /// The content of the token store. The credential files start a session, and each refresh continues it.
 struct Session: Sendable, Equatable {
-  /// The client and the servers that the tokens are for; other ones must not receive them (T8).
+  /// The client and the servers that the tokens are for; other ones must not receive them.
   struct Binding: Sendable, Equatable {
     var flow: String
     var clientID: Secret?
@@ -19,7 +19,7 @@ struct Session: Sendable, Equatable {
     case ended(Ending)
   }
 
-  /// Why it ended (T6).
+  /// Why it ended.
   struct Ending: Sendable, Equatable {
     var at: Date
     /// A clause, no secret in it.
@@ -28,10 +28,10 @@ struct Session: Sendable, Equatable {
     var file: String
     /// Digest of all that decides whether another try is worth a request.
     var tried: String
-    /// Number of further attempts that ended in the same way (T6.7).
+    /// Number of further attempts that ended in the same way.
     var trials = 0
 
-    /// True if the client's own grant is tried again: after an interval, which doubles to a day (T6.7).
+    /// True if the client's own grant is tried again: after an interval, which doubles to a day.
     func isTriedAgain(at now: Date, _ settings: TokenSettings) -> Bool {
       let day = Duration.seconds(86_400)
       let pause = min(settings.syncInterval * (1 << min(trials, 20)), day)
@@ -39,7 +39,7 @@ struct Session: Sendable, Equatable {
     }
   }
 
-  /// Whether the token may be refreshed before its end (T2.6).
+  /// Whether the token may be refreshed before its end.
   enum EarlyRefresh: String, Sendable {
     case allowed
     /// Upstream refused it for the current token.
@@ -57,13 +57,13 @@ struct Session: Sendable, Equatable {
   var refreshToken: Secret?
   /// The access token that a refresh of `exchange` sends to be replaced; nil if it sends none.
   var renewedAccess: Secret?
-  /// A request with this refresh token brought no answer: upstream may have rotated it (T5).
+  /// A request with this refresh token brought no answer: upstream may have rotated it.
   var isUnanswered = false
   /// The life of what renews; nil if its end is unknown.
   var renewal: RenewalPeriod?
   /// Whether early refreshes are worth a request.
   var early = EarlyRefresh.allowed
-  /// Number of passing refusals of a login with a password since the last token (T6.12).
+  /// Number of passing refusals of a login with a password since the last token.
   var passingRefusals = 0
   /// The pause that the token server asked for; nil if it asked for none since the last token.
   private(set) var pause: RetryAfterHold?
@@ -111,7 +111,7 @@ extension Session {
     pauseEnd.flatMap { $0 > now.uptime ? $0 - now.uptime : nil }
   }
 
-  /// Takes over the pause of an earlier session if the token server is the same (T5.4).
+  /// Takes over the pause of an earlier session if the token server is the same.
   mutating func takePause(of earlier: [Session]) {
     let source = earlier.first { $0.binding.tokenOrigin == binding.tokenOrigin && $0.pause != nil }
     (pause, pauseEnd) = (source?.pause, source?.pauseEnd)
@@ -152,8 +152,7 @@ extension Session {
       early: early == .allowed ? .allowed : .never)
   }
 
-  /// After an early refresh that brought the same token again: its end is the later one, and no early refresh follows
-  /// (T2.7).
+  /// After an early refresh that brought the same token again: its end is the later one, and no early refresh follows.
   mutating func keepEnd(of old: Session) {
     guard case .token(var issued) = standing, let former = old.access, issued.access == former.access else { return }
     early = .never
@@ -182,7 +181,7 @@ extension Session {
   /// True if a token request may use up what it sends.
   var hasReplaceableToken: Bool { refreshToken != nil || renewedAccess != nil }
 
-  /// True if the next token request of `exchange` is a login (T13.3).
+  /// True if the next token request of `exchange` is a login.
   func logsIn(_ settings: TokenSettings) -> Bool {
     guard let exchange = settings.exchange, exchange.login != nil else { return false }
     return exchange.refresh == nil || !knowsTokens(of: settings) || needsLogin(settings)
@@ -200,7 +199,7 @@ extension Session {
     file == .accessToken && flow.replacedFile != file ? renewedAccess : refreshToken
   }
 
-  /// Forgets the tokens that upstream refused to replace, so that a login follows (T13.4).
+  /// Forgets the tokens that upstream refused to replace, so that a login follows.
   mutating func forgetTokens() {
     refreshToken = nil
     renewedAccess = nil
@@ -241,7 +240,7 @@ extension Session {
     return .begin(session)
   }
 
-  /// Takes over the tokens whose files are missing or unchanged: they may be successors of the files' tokens (T10.2).
+  /// Takes over the tokens whose files are missing or unchanged: they may be successors of the files' tokens.
   private mutating func takeTokens(of earlier: Session, _ settings: TokenSettings) {
     // Otherwise its next token comes from the client's own grant, or from the changed file.
     guard settings.flow.replacedFile == .refreshToken else { return }
@@ -307,7 +306,7 @@ extension Session {
     }
   }
 
-  /// A change of any of these lifts an ended session (T6).
+  /// A change of any of these lifts an ended session.
   static func tried(_ settings: TokenSettings, credentials: Credentials) -> String {
     tried(settings, digests: credentials.digests)
   }
@@ -335,7 +334,7 @@ extension Credentials {
   }
 
   /// Digests of the files that start a session. The client's id is part of the binding, and a new secret alone keeps
-  /// the tokens (T10).
+  /// the tokens.
   fileprivate func sessionDigests(_ settings: TokenSettings) -> [String: String] {
     let files = settings.sessionFiles
     let all = digests
@@ -367,7 +366,7 @@ extension Credentials {
   fileprivate func check(_ settings: TokenSettings, stored: Session?) throws(Failure) {
     for file in settings.neededFiles {
       let stored = settings.mayKeep(file.rawValue) ? stored?.token(of: file, settings.flow) : nil
-      // An empty user or secret of `exchange` is one (F5.2).
+      // An empty user or secret of `exchange` is one.
       let mayBeEmpty =
         (settings.flow.usesTemplates && !file.isToken) || (file == .password && !settings.refusesEmpty(file.rawValue))
       guard let known = self[file] ?? stored, mayBeEmpty || !known.reveal().isEmpty else {
@@ -428,7 +427,7 @@ extension Session.Binding {
 }
 
 extension Session {
-  /// Throws 78 if a dry run would replace this session (T8.7).
+  /// Throws 78 if a dry run would replace this session.
   func expectEnded(_ settings: TokenSettings, store: TokenStore) throws(Failure) {
     guard ending == nil else { return }
     throw Failure(
@@ -439,7 +438,7 @@ extension Session {
 }
 
 extension TokenSettings {
-  /// A sentence about the token store at `path`; nil if it has no session, or one of this identity (T8.6).
+  /// A sentence about the token store at `path`; nil if it has no session, or one of this identity.
   /// - Parameter client: the credentials with the client's id; nil if they cannot be read.
   package func foreignSession(at path: String, client: Credentials?) -> String? {
     guard flow.refreshes else { return nil }

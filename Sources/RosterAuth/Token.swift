@@ -12,7 +12,7 @@ package struct Token: Sendable, Equatable {
   var files: [CredentialPlaceholder: Secret] = [:]
   /// True if rosterd has signed it.
   var isAssertion = false
-  /// False if rosterd cannot replace it: it is sent although its end seems to be past (T2.8).
+  /// False if rosterd cannot replace it: it is sent although its end seems to be past.
   var isRenewed = true
 
   /// The token itself.
@@ -38,7 +38,7 @@ package struct Token: Sendable, Equatable {
   /// Its life was over when it came.
   var isBornExpired: Bool { issued.life.map { $0 <= 0 } ?? false }
 
-  /// True if the token is due for an early refresh (T2): `early`, but at most half of its life, before its end.
+  /// True if the token is due for an early refresh: `early`, but at most half of its life, before its end.
   func isDue(_ now: ClockReading, early: Duration) -> Bool {
     issued.remaining(now).map { $0 <= min(early.seconds, (issued.life ?? .infinity) / 2) } ?? false
   }
@@ -180,6 +180,6 @@ struct RenewalPeriod: Sendable, Equatable {
     self.endsAt = endsAt
   }
 
-  /// The time at which a daemon renews it without a sync: after 80 % of its life (T7.5).
+  /// The time at which a daemon renews it without a sync: after 80 % of its life.
   var due: Date { obtainedAt + endsAt.timeIntervalSince(obtainedAt) * 0.8 }
 }

@@ -36,9 +36,9 @@ extension TokenMachine {
     case keep(Session, Release)
     case fail(Failure)
     /// The request is sent again after this pause, with the current token, while all others wait. The number names the
-    /// trial (T3.1).
+    /// trial.
     case probe(after: Duration, trial: Int)
-    /// The trial goes on with a request that had succeeded (T3.2).
+    /// The trial goes on with a request that had succeeded.
     case verify(trial: Int)
     /// The refusal is about the list of the request, not about the token.
     case blameList
@@ -48,9 +48,9 @@ extension TokenMachine {
   enum Fault: Sendable, Equatable {
     /// `delay` is nil if no attempt follows in this sync.
     case passing(Failure, delay: Duration?, delivery: Delivery)
-    /// A statement about the grant or the client, or a refused password: the session ends (T6.1).
+    /// A statement about the grant or the client, or a refused password: the session ends.
     case refused(Session.Ending)
-    /// A passing refusal of a login with a password. The third one is the last (T6.12).
+    /// A passing refusal of a login with a password. The third one is the last.
     case postponed(Failure)
     /// No usable token, and no statement either: a refusal without a known code, or a 2xx answer without its fields.
     case unexplained(Failure)
@@ -68,7 +68,7 @@ extension TokenMachine {
       if case .passing = self { true } else { false }
     }
 
-    /// The pause that no token request may shorten; nil without a pause (T5.4).
+    /// The pause that no token request may shorten; nil without a pause.
     var pause: Duration? {
       switch self {
       case .passing(let failure, _, _), .postponed(let failure): failure.retryAfter
@@ -77,7 +77,7 @@ extension TokenMachine {
     }
   }
 
-  /// The fate of a token request that brought no token (T5).
+  /// The fate of a token request that brought no token.
   enum Delivery: Sendable {
     /// It never reached upstream.
     case unsent
@@ -116,7 +116,7 @@ package struct TokenRefusal: Sendable, Equatable {
   var text: String { key.map { "\(status), by \($0)" } ?? "\(status)" }
 }
 
-/// The next step for a request whose token was refused (T3).
+/// The next step for a request whose token was refused.
 package enum RefusedRequest: Sendable {
   /// It is sent again with this token.
   case resend(Token?, isFresh: Bool, trial: Int?)

@@ -45,7 +45,7 @@ extension Failure {
     ).with(.tokenMalformed)
   }
 
-  /// A fault of the configuration: the session stays (T6.8).
+  /// A fault of the configuration: the session stays.
   static func invalidScope(_ answer: String, settings: TokenSettings) -> Failure {
     let key = settings.exchange == nil ? "auth.scope" : settings.addressKey
     return Failure(
@@ -62,7 +62,7 @@ extension Failure {
     ).with(.incomplete, [.address(settings.tokenURL.queryMasked)])
   }
 
-  /// 400, 401 or 403 without a word about the grant or the client, as a gateway may send it (T6.8).
+  /// 400, 401 or 403 without a word about the grant or the client, as a gateway may send it.
   static func unexplainedRefusal(_ status: Int, of sent: String, said: String?, settings: TokenSettings) -> Failure {
     Failure(
       .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
@@ -93,7 +93,7 @@ extension Failure {
     let what = if case .status(let code) = reason { "upstream answered \(code)\(words)" } else { noAnswer }
     let times = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
     let pause = retryAfter.map { ", and wants no request for \(Int($0.seconds.rounded(.up))) s" } ?? ""
-    // 403 passes only as a rate limit (P11.6).
+    // 403 passes only as a rate limit.
     let isRateLimit = [.status(429), .status(403)].contains(reason)
     let hint =
       isRateLimit
@@ -117,7 +117,7 @@ extension Failure {
     ).with(.held, [.header("Retry-After")])
   }
 
-  /// 401 with `none`, `static` or `basic`, which have nothing to refresh (T3).
+  /// 401 with `none`, `static` or `basic`, which have nothing to refresh.
   static func notRenewable(
     _ settings: TokenSettings, refusal: TokenRefusal = TokenRefusal(), oddities: String = ""
   ) -> Failure {
@@ -138,7 +138,7 @@ extension Failure {
     ).with(.credential, [.file(settings.path(settings.credential.rawValue))])
   }
 
-  /// A static token whose own `exp` has passed (T2).
+  /// A static token whose own `exp` has passed.
   static func outlived(_ token: Token, now: Date, settings: TokenSettings, oddities: String) -> Failure {
     Failure(
       .refused, step: "read from upstream", subject: settings.baseOrigin,
@@ -166,8 +166,8 @@ extension Failure {
     fault.ofStep(refreshing, subject: settings.tokenURL.queryMasked)
   }
 
-  /// `Send` promises the failure of a request. The text of any other error is not shown, because it may contain secrets
-  /// (T9).
+  /// `Send` promises the failure of a request. The text of any other error is not shown, because it may contain
+  /// secrets.
   static func sendDefect(_ error: any Error, settings: TokenSettings) -> Failure {
     Failure(
       .defect, step: refreshing, subject: settings.tokenURL.queryMasked, cause: "an error of type \(type(of: error))",
@@ -188,7 +188,7 @@ extension Failure {
   static let stopping = Failure(
     .cancelled, step: refreshing, subject: "auth", cause: "rosterd is stopping")
 
-  /// T4: the answer is kept in memory.
+  /// The answer is kept in memory.
   static func unstored(_ error: any Error, path: String) -> Failure {
     store(
       "store the new token", path: path, cause: storeCause(error),
@@ -282,7 +282,7 @@ extension TokenSettings {
     sentBesideToken.isEmpty ? mendCredential : mend(fixedFiles.map(\.rawValue))
   }
 
-  /// An imperative: which files, and the command that makes them count (T6, T16).
+  /// An imperative: which files, and the command that makes them count.
   func mend(_ file: String) -> String { mend([file]) }
 
   private func mend(_ files: [String]) -> String {

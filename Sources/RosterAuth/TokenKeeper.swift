@@ -27,12 +27,12 @@ package actor TokenKeeper {
   /// Calls that wait until no answer and no write is outstanding.
   private var settling: [Waiters<Void>.ID] = []
   /// The token request with all that follows from it. It belongs to the keeper, not to a request: no caller's
-  /// cancellation reaches it (T7). It is cancelled only while it waits to try again.
+  /// cancellation reaches it. It is cancelled only while it waits to try again.
   private var work: Task<Void, Never>?
   private var workNumber = 0
-  /// True for a dry run, which replaces no live session (T8.7).
+  /// True for a dry run, which replaces no live session.
   private let isDryRun: Bool
-  /// The time for which the token that is being stored may not be used yet (T2.9).
+  /// The time for which the token that is being stored may not be used yet.
   var waitOfStored = Duration.zero
   /// True if what renews is renewed without a sync too.
   private let renewsBetweenSyncs: Bool
@@ -46,7 +46,7 @@ package actor TokenKeeper {
 
   /// `credentials` reads the files of a folder: at `open`, before each sync, and at a reload. `onStatus` is called at
   /// each change, in order; a state of `valid` there becomes `expired` by time alone. `random` gives numbers in 0..<1.
-  /// If `isDryRun` is true, changed credential files do not replace a live session (T8.7).
+  /// If `isDryRun` is true, changed credential files do not replace a live session.
   package init(
     settings: TokenSettings, renewsBetweenSyncs: Bool = false, isDryRun: Bool = false,
     credentials: @escaping @Sendable (_ directory: String) throws -> Credentials,
@@ -84,9 +84,9 @@ package actor TokenKeeper {
     act { [now = clock.moment] in $0.newTokenDue(now) }
   }
 
-  /// Looks for changed credentials, and stores first what could not be stored before (T4). Throws `Failure` 77,
-  /// without a request, while the session is ended (T6); `retrySession` gives that one more try. Waits for a new token
-  /// if a change of the settings or `newToken` asks for one (T10.7).
+  /// Looks for changed credentials, and stores first what could not be stored before. Throws `Failure` 77,
+  /// without a request, while the session is ended; `retrySession` gives that one more try. Waits for a new token
+  /// if a change of the settings or `newToken` asks for one.
   package func syncBegins(retrySession: Bool = false, newToken: Bool = false) async throws {
     try await settle()
     try take(machine.settings, retry: retrySession)
@@ -95,14 +95,14 @@ package actor TokenKeeper {
     _ = try await outcome(of: act { [now = clock.moment] in $0.syncBegan(waiter, now: now) }, for: waiter)
   }
 
-  /// A request to retry the session joins the running sync (T6). An ended session gets one more attempt now, and one
+  /// A request to retry the session joins the running sync. An ended session gets one more attempt now, and one
   /// that ends later in this sync gets it then.
   package func retrySession() {
     machine.requestRetry()
     pushStatus()
   }
 
-  /// A request for a new token joins the running sync, whose requests use the old one meanwhile (T10.8).
+  /// A request for a new token joins the running sync, whose requests use the old one meanwhile.
   package func requestNewToken() {
     wantNewToken()
     act { [now = clock.moment] in $0.newTokenDue(now) }
@@ -116,7 +116,7 @@ package actor TokenKeeper {
   }
 
   /// Waits until no answer and no write of the session is outstanding: another one may take its place then. Stores
-  /// first what could not be stored before, and throws the reason if it still cannot (T4).
+  /// first what could not be stored before, and throws the reason if it still cannot.
   private func settle() async throws {
     act { $0.storesAgain() }
     while machine.isInFlight {
@@ -164,7 +164,7 @@ package actor TokenKeeper {
 
   // MARK: Requests
 
-  /// The token to send now, after a refresh if one is needed (T1, T2); nil if the flow sends no token.
+  /// The token to send now, after a refresh if one is needed; nil if the flow sends no token.
   /// Throws `Failure`, or CancellationError as soon as the caller is cancelled.
   package func current() async throws -> Token? {
     try Task.checkCancellation()
@@ -175,12 +175,12 @@ package actor TokenKeeper {
     return try await outcome(of: act { $0.wanted(waiter, now: now) }, for: waiter)
   }
 
-  /// The time for which the token may still be sent (T2); nil if that is unknown.
+  /// The time for which the token may still be sent; nil if that is unknown.
   nonisolated package func remainingLife(of token: Token) -> Duration? {
     token.expiresAt == nil ? nil : token.remaining(clock.moment).map { .seconds(max(0, $0)) }
   }
 
-  /// That request, with the token of that generation, was answered in a way that shows that the token works (T3).
+  /// That request, with the token of that generation, was answered in a way that shows that the token works.
   package func accepted(_ generation: Int, by request: Request) {
     witness = request
     if machine.isNews(generation) { act { $0.accepted(generation) } }
@@ -281,7 +281,7 @@ package actor TokenKeeper {
     }
   }
 
-  /// The end of the session if it is before that time and nothing renews it earlier; nil otherwise (T7.6).
+  /// The end of the session if it is before that time and nothing renews it earlier; nil otherwise.
   package func sessionEnd(before next: Date) -> Date? {
     guard !renewsBetweenSyncs, machine.settings.flow.refreshes, machine.session.ending == nil,
       let end = machine.session.renewal?.endsAt, end < next
@@ -291,13 +291,13 @@ package actor TokenKeeper {
 
   // MARK: Shutdown
 
-  /// No token request begins from now on (P13); what is under way goes on. For signal handlers: `drain` does the rest.
+  /// No token request begins from now on; what is under way goes on. For signal handlers: `drain` does the rest.
   nonisolated package func stop() {
     stopRequested.store(true, ordering: .releasing)
   }
 
   /// Stops as `stop` does, and returns when the token request in flight is answered and stored. Returns false if the
-  /// caller is cancelled first, which limits the wait (T7). `rosterd sync` calls it too, because the end of a session
+  /// caller is cancelled first, which limits the wait. `rosterd sync` calls it too, because the end of a session
   /// may not be on disk yet.
   @discardableResult
   package func drain() async -> Bool {
@@ -321,7 +321,7 @@ package actor TokenKeeper {
     }
   }
 
-  /// True while a token request or its storing is in flight, which may outlive its sync (T7).
+  /// True while a token request or its storing is in flight, which may outlive its sync.
   package var isBusy: Bool { work != nil }
 
   // MARK: Work
@@ -402,7 +402,7 @@ package actor TokenKeeper {
 
   private static let minRenewalPause = Duration.seconds(300)
 
-  /// Waits for the time at which what renews must be renewed, at most once in five minutes (T7.5).
+  /// Waits for the time at which what renews must be renewed, at most once in five minutes.
   private func scheduleRenewal() {
     guard renewsBetweenSyncs else { return }
     let now = clock.moment

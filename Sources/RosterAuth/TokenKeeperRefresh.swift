@@ -69,7 +69,7 @@ extension TokenKeeper {
   }
 
   /// The credentials with a new assertion. A key may be replaced while a sync runs, so the file is read again. A file
-  /// that cannot sign is not used (T17.7).
+  /// that cannot sign is not used.
   private func asserting(_ setup: inout TokenMachine.Setup) throws(Failure) -> Credentials {
     let (settings, now) = (setup.settings, clock.now())
     if settings.assertion != nil, let files = try? readCredentials(settings.credentialsDirectory) {
@@ -83,8 +83,8 @@ extension TokenKeeper {
   }
 
   /// Notes in the store, before the request, that the refresh token may get used up: a killed process could not write
-  /// it (T5). If the note exists already, it only checks that the store can be written. A token whose successor could
-  /// not be stored is not replaced (T4.4).
+  /// it. If the note exists already, it only checks that the store can be written. A token whose successor could
+  /// not be stored is not replaced.
   private func noteUnanswered(_ session: Session) async throws(Failure) {
     var noted = session
     do {

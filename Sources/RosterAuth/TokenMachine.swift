@@ -4,8 +4,7 @@ import RosterCore
 /// Decides what happens to the tokens; TokenKeeper performs it. A value with one method for each event, which returns
 /// the action.
 ///
-/// At most one token request or write is in flight (`phase`). A request gets a token only after its session is stored
-/// (T1, T4).
+/// At most one token request or write is in flight (`phase`). A request gets a token only after its session is stored.
 struct TokenMachine: Sendable, Equatable {
   typealias Waiter = Int
 
@@ -17,14 +16,14 @@ struct TokenMachine: Sendable, Equatable {
   private(set) var generation = 0
   /// The first generation of this session. The answer to a request with an older one says nothing about this session.
   private var firstGeneration = 1
-  /// The reason for which the session had ended, while it is tried once more (T6); nil otherwise.
+  /// The reason for which the session had ended, while it is tried once more; nil otherwise.
   private(set) var onTrial: Session.Ending?
-  /// The generation whose early refresh failed in passing: it is refreshed at its end (T2.6).
+  /// The generation whose early refresh failed in passing: it is refreshed at its end.
   private(set) var unhurried: Int?
-  /// The generation of a token that cannot be replaced, and that upstream refused after its end (T2.8).
+  /// The generation of a token that cannot be replaced, and that upstream refused after its end.
   private(set) var outlived: Int?
   private(set) var isStopping = false
-  /// Whether a new access token is asked for although the current one is valid (T10.7).
+  /// Whether a new access token is asked for although the current one is valid.
   private(set) var newToken = NewToken.unwanted
 
   init(_ setup: Setup, session: Session, now: ClockReading) {
@@ -64,7 +63,7 @@ struct TokenMachine: Sendable, Equatable {
     if let failure { return .fail(failure) }
     if isLate(refusal.generation), !settings.flow.sendsToken || token != nil { return wanted(waiter, now: now) }
     guard settings.flow.sendsToken else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
-    // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh (T1).
+    // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh.
     guard let token else { return join(waiter) }
     guard settings.flow.refreshes else { return refuseFixed(token, refusal: refusal, now: now) }
     let isAlive = serves(token) || !token.isExpired(now)
@@ -76,7 +75,7 @@ struct TokenMachine: Sendable, Equatable {
     return refuseToken(waiter)
   }
 
-  /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again (T2.8).
+  /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again.
   private mutating func refuseFixed(_ token: Token, refusal: TokenRefusal, now: ClockReading) -> Action {
     guard token.isExpired(now) else { return failSync(with: notRenewable(refusal)) }
     outlived = token.generation
@@ -88,7 +87,7 @@ struct TokenMachine: Sendable, Equatable {
     return join(waiter)
   }
 
-  /// The token of that generation works: the requests that wait for its trial get it (T3.1).
+  /// The token of that generation works: the requests that wait for its trial get it.
   mutating func accepted(_ generation: Int) -> Action {
     guard sync.unproven == generation else { return .ignore }
     sync.unproven = nil
@@ -96,7 +95,7 @@ struct TokenMachine: Sendable, Equatable {
     return finish(sequel, result: .success(token))
   }
 
-  /// The request that had succeeded was answered with the current token: the refusal is about the other list (T3.2).
+  /// The request that had succeeded was answered with the current token: the refusal is about the other list.
   mutating func blame(_ list: String) { sync.blamedLists.insert(list) }
 
   /// The trial ended without an answer to its question: the next refused request begins another one.
@@ -105,7 +104,7 @@ struct TokenMachine: Sendable, Equatable {
     return finish(sequel, result: .success(token))
   }
 
-  /// A brand-new token was refused: one request tries it again (T3.1).
+  /// A brand-new token was refused: one request tries it again.
   private mutating func probe(_ waiter: Waiter) -> Action {
     guard phase == .idle else { return join(waiter) }
     return refusedAgain(Trial(id: waiter), refusal: TokenRefusal(), sequel: Sequel())
@@ -135,7 +134,7 @@ struct TokenMachine: Sendable, Equatable {
     }
   }
 
-  /// The refresh token, or the token that renews itself, is near its end (T7.5).
+  /// The refresh token, or the token that renews itself, is near its end.
   mutating func renewalDue(_ now: ClockReading) -> Action {
     guard let due = renewal(now.date), due <= now.date, session.remainingPause(now) == nil else { return .ignore }
     phase = .busy(.waiting(.first), Sequel())
@@ -214,7 +213,7 @@ struct TokenMachine: Sendable, Equatable {
     }
   }
 
-  /// The old token is still valid: it is used to its end, and only the answer then counts (T2.6).
+  /// The old token is still valid: it is used to its end, and only the answer then counts.
   private mutating func failedEarly(_ fault: Fault, sequel: Sequel, now: ClockReading) -> Action {
     var sequel = sequel
     switch fault {
@@ -227,7 +226,7 @@ struct TokenMachine: Sendable, Equatable {
     return goOn(sequel, now: now)
   }
 
-  /// The process ends before the answer (T7). Returns what the next one should know.
+  /// The process ends before the answer. Returns what the next one should know.
   mutating func abandoned() -> Session? {
     guard case .busy(.sending(let attempt), var sequel) = phase else { return nil }
     guard session.noteUnanswered() || sequel.hasNote else { return nil }
@@ -242,7 +241,7 @@ struct TokenMachine: Sendable, Equatable {
     switch phase {
     case .busy(.storing(let granted), var sequel):
       let ending = session.ending
-      // Upstream may give the same token until it expires, which is no brand-new one then (T2.7).
+      // Upstream may give the same token until it expires, which is no brand-new one then.
       let isSame = session.access.map { $0.access == granted.access?.access } ?? false
       let wasProven = sync.unproven != generation
       session = granted
@@ -278,7 +277,7 @@ struct TokenMachine: Sendable, Equatable {
     return failure.map { .fail($0) } ?? waitForNewToken(waiter, now: now)
   }
 
-  /// A new token is wanted: the sync waits for it, and goes on with the old one if upstream does not grant it (T10.7).
+  /// A new token is wanted: the sync waits for it, and goes on with the old one if upstream does not grant it.
   private mutating func waitForNewToken(_ waiter: Waiter, now: ClockReading) -> Action {
     guard newToken != .unwanted, let token, !token.isExpired(now) else { return .ignore }
     if case .busy = phase { return join(waiter) }
@@ -296,7 +295,7 @@ struct TokenMachine: Sendable, Equatable {
   }
 
   /// Serves requests with these settings from now on. A token that was asked for with other ones is asked for again. If
-  /// upstream refuses that before the token's end, only another change repeats it (T2.6).
+  /// upstream refuses that before the token's end, only another change repeats it.
   mutating func reconfigured(_ setup: Setup, session: Session, now: ClockReading) -> Action {
     let former = self.setup.settings.asked
     let action = replaced(setup, session: session, now: now)
@@ -326,7 +325,7 @@ struct TokenMachine: Sendable, Equatable {
     }
   }
 
-  /// Writes a granted session again that could not be written (T4).
+  /// Writes a granted session again that could not be written.
   mutating func storesAgain() -> Action {
     guard case .unstored(let granted, _) = phase else { return .ignore }
     phase = .busy(.storing(granted), Sequel())
@@ -344,12 +343,12 @@ struct TokenMachine: Sendable, Equatable {
     clearEnding()
   }
 
-  /// A user asks the running sync for one more attempt (T6), of an ended session or of one that ends later.
+  /// A user asks the running sync for one more attempt, of an ended session or of one that ends later.
   mutating func requestRetry() {
     if session.ending == nil { sync.mayRetry = true } else { beginTrial() }
   }
 
-  /// No further token request starts; work in flight continues (T7).
+  /// No further token request starts; work in flight continues.
   mutating func stopped() -> Action {
     isStopping = true
     switch phase {
@@ -387,7 +386,7 @@ extension TokenMachine {
     return .send(attempt)
   }
 
-  /// While the old token is valid, it serves to its end (T2.6).
+  /// While the old token is valid, it serves to its end.
   private mutating func gaveUp(_ failure: Failure, sequel: Sequel, now: ClockReading) -> Action {
     if let token, !token.isExpired(now) {
       unhurried = generation

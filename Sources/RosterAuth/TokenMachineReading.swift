@@ -19,7 +19,7 @@ extension TokenMachine {
     .notRenewable(settings, refusal: refusal, oddities: setup.credentials.oddities(settings, session: nil))
   }
 
-  /// The failure for a token that upstream has refused after its end, and that cannot be replaced (T2.8).
+  /// The failure for a token that upstream has refused after its end, and that cannot be replaced.
   func hasOutlived(_ token: Token, _ now: ClockReading) -> Failure {
     .outlived(
       token, now: now.date, settings: settings, oddities: setup.credentials.oddities(settings, session: nil))
@@ -38,7 +38,7 @@ extension TokenMachine {
     settings.flow.sendsToken ? (generation ?? 0) < self.generation : generation != nil
   }
 
-  /// The time at which a daemon renews without a sync; nil if it must not, or the end is unknown or past (T7.5).
+  /// The time at which a daemon renews without a sync; nil if it must not, or the end is unknown or past.
   func renewal(_ now: Date) -> Date? {
     guard phase == .idle, settings.flow.refreshes, session.ending == nil, !isStopping, let renewal = session.renewal,
       renewal.endsAt > now
@@ -62,7 +62,7 @@ extension TokenMachine {
     if case .busy(.waiting, _) = phase { true } else { false }
   }
 
-  /// The reason why a granted token is in memory only (T4); nil if none is.
+  /// The reason why a granted token is in memory only; nil if none is.
   var storeFailure: Failure? {
     if case .unstored(_, let failure) = phase { failure } else { nil }
   }
@@ -114,7 +114,7 @@ extension TokenMachine {
     return isStopping && phase == .idle ? .failure(.stopping) : nil
   }
 
-  /// T2: born expired, in this sync. Another refresh would bring another such token for each request.
+  /// Born expired, in this sync. Another refresh would bring another such token for each request.
   func serves(_ token: Token) -> Bool {
     token.isBornExpired && sync.granted == token.generation
   }
@@ -129,7 +129,7 @@ extension TokenMachine {
     phase == .idle && settings.flow.refreshes && !isStopping && session.remainingPause(now) == nil
   }
 
-  /// A refused refresh is followed by one login (T13.4), or by the client's own grant (T6.7). A session without tokens
+  /// A refused refresh is followed by one login, or by the client's own grant. A session without tokens
   /// has nothing to refresh.
   func mayGrantAgain(after attempt: Attempt) -> Bool {
     guard session.hasReplaceableToken, !attempt.session.logsIn(attempt.setup.settings) else { return false }

@@ -2,7 +2,7 @@ import RosterCore
 
 /// The machine's states. Each state has only the data that it needs, so that wrong combinations do not compile.
 extension TokenMachine {
-  /// A token that is asked for although the current one is valid (T10.7).
+  /// A token that is asked for although the current one is valid.
   enum NewToken: Sendable, Equatable {
     case unwanted, wanted, requested
   }
@@ -27,8 +27,8 @@ extension TokenMachine {
   enum Phase: Sendable, Equatable {
     case idle
     case busy(Work, Sequel)
-    /// A granted session could not be written, which must be repeated before anything else. All requests fail meanwhile
-    /// (T4).
+    /// A granted session could not be written, which must be repeated before anything else. All requests fail
+    /// meanwhile.
     case unstored(Session, Failure)
   }
 
@@ -41,7 +41,7 @@ extension TokenMachine {
     case storing(Session)
     /// A change without a grant is being written.
     case keeping(Session)
-    /// One request tries a brand-new token that upstream has refused, while all others wait (T3.1).
+    /// One request tries a brand-new token that upstream has refused, while all others wait.
     case proving(Trial)
   }
 
@@ -49,7 +49,7 @@ extension TokenMachine {
   struct Turn: Sendable, Equatable {
     /// 1 is the first.
     var number = 1
-    /// True if an earlier attempt may have reached upstream: no further replay follows (T5.1).
+    /// True if an earlier attempt may have reached upstream: no further replay follows.
     var isReplay = false
 
     static let first = Turn()
@@ -76,14 +76,14 @@ extension TokenMachine {
   /// One token request.
   struct Attempt: Sendable, Equatable {
     var turn: Turn
-    /// True if the old token was still valid when it was sent (T2.6).
+    /// True if the old token was still valid when it was sent.
     var isEarly = false
     var setup: Setup
     var session: Session
-    /// The reason for which the session had ended, if this is one more try of it (T6); nil otherwise.
+    /// The reason for which the session had ended, if this is one more try of it; nil otherwise.
     var onTrial: Session.Ending?
 
-    /// The session as the store has it until an answer grants a token: it stays ended during a trial (T6.4).
+    /// The session as the store has it until an answer grants a token: it stays ended during a trial.
     var stored: Session { session.ended(onTrial) }
   }
 
@@ -100,20 +100,20 @@ extension TokenMachine {
     var failure: Failure?
     /// The generation that was granted last.
     var granted: Int?
-    /// The same, until it has worked (T3).
+    /// The same, until it has worked.
     var unproven: Int?
-    /// Lists whose refusals are not about the token (T3.2).
+    /// Lists whose refusals are not about the token.
     var blamedLists: Set<String> = []
-    /// Number of refreshes that no expiry explains, and the uptime of the last one (T3.3).
+    /// Number of refreshes that no expiry explains, and the uptime of the last one.
     var unexplained = 0
     var lastUnexplained: Duration?
-    /// A user asked for one more attempt before the session ended (T6).
+    /// A user asked for one more attempt before the session ended.
     var mayRetry = false
   }
 }
 
 extension TokenMachine.SyncFacts {
-  /// The rest of the minute between refreshes without an expiry, which begins after the eighth of a sync (T3.3).
+  /// The rest of the minute between refreshes without an expiry, which begins after the eighth of a sync.
   func unexplainedPause(_ now: ClockReading) -> Duration? {
     guard unexplained > Self.maxUnexplained, let last = lastUnexplained, last + Self.minute > now.uptime else {
       return nil

@@ -16,7 +16,7 @@ package struct TokenSettings: Sendable, Equatable {
   package var parameters: [Request.Parameter]
   /// Further headers of all token requests: `auth.headers`.
   package var headers: [Request.Header]
-  /// Time before a token's end at which it is refreshed (T2).
+  /// Time before a token's end at which it is refreshed.
   package var earlyRefresh: Duration
   /// `scheme://host:port` of base_url.
   package var baseOrigin: String
@@ -26,20 +26,20 @@ package struct TokenSettings: Sendable, Equatable {
   package var storePath: String
   /// Folder of the credential files; empty if there are no files.
   package var credentialsDirectory: String
-  /// Delays between attempts of a token request (T5).
+  /// Delays between attempts of a token request.
   package var retry: RetryDelays
   /// Longest duration of one token request: `auth.timeout`.
   package var timeout: Duration
-  /// Time between two syncs: the first pause after a final refusal of the client's own grant (T6.7).
+  /// Time between two syncs: the first pause after a final refusal of the client's own grant.
   package var syncInterval: Duration
-  /// The first pause after a passing refusal of a login with a password, which doubles (T6.12).
+  /// The first pause after a passing refusal of a login with a password, which doubles.
   package var retryInterval: Duration
   /// Requests of the flow `exchange`; nil with another flow.
   package var exchange: TokenExchange?
   /// `auth.jwt`; nil if it has no claims.
   package var assertion: AssertionTemplate?
 
-  /// Defaults as the contract has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
+  /// Defaults as rosterd.toml(5) has them; `tokenURL` and `tokenOrigin` are for flows that ask for tokens.
   package init(
     flow: Flow, send: [TokenPlace] = [.bearer], tokenURL: String = "", scope: String = "",
     client: ClientForm = .basic, parameters: [Request.Parameter] = [], headers: [Request.Header] = [],
@@ -72,7 +72,7 @@ package struct TokenSettings: Sendable, Equatable {
   package var places: [TokenPlace] { send.placeholders == [.accessToken] ? flow.fixedPlace.map { [$0] } ?? send : send }
 }
 
-/// The settings that decide which access token upstream grants. A change of them takes effect by a new token (T10.7).
+/// The settings that decide which access token upstream grants. A change of them takes effect by a new token.
 extension TokenSettings {
   /// Digests of these settings, by request; empty if no token request follows from them.
   var asked: [String: String] {

@@ -4,9 +4,9 @@ import Glibc
 import RosterCore
 
 /// The sessions on disk, one file for each identity. A reader, a crash or a full disk sees the old file or the new one,
-/// whole (T4).
+/// whole.
 struct TokenStore: Sendable {
-  /// The file of the first identity: `token.json`. Each other identity has a file beside it (T8.6).
+  /// The file of the first identity: `token.json`. Each other identity has a file beside it.
   let path: String
   /// fsync blocks, and the cooperative pool must not.
   private let queue = DispatchQueue(label: "rosterd.token-store")

@@ -181,7 +181,7 @@ package actor Cache {
   /// 64 MiB take about 0.2 s to write to an ordinary disk.
   private static let maxLogAtClose: Int64 = 64 << 20
   /// Milliseconds. Another writer can only be a person with a shell: wait briefly, then fail. A stop may wait twice,
-  /// for the publish and for the sync's row, and P13 gives it 5 s.
+  /// for the publish and for the sync's row, and has 5 s.
   static let lockTimeout: Int32 = 2_000
   /// Memory in KiB that a sync of any length may use.
   static let pageCache = 1_500

@@ -26,7 +26,7 @@ enum OlderCache {
     if let aside = MovedCaches.latestOlder(path) { protect(aside, of: path) }
   }
 
-  /// Only rosterd's user may read the file: its definitions may have keys in clear text (T9.5). The pages that 0.2 had
+  /// Only rosterd's user may read the file: its definitions may have keys in clear text. The pages that 0.2 had
   /// pulled belong to it.
   static func protect(_ aside: String, of path: String) {
     rename(path + ".pulled", aside + ".pulled")

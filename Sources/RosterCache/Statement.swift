@@ -135,7 +135,7 @@ struct Row {
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 
   /// True if the column has this value.
-  /// - Parameter ignoresOrder: The order of the members of JSON objects is no difference (P5.4).
+  /// - Parameter ignoresOrder: The order of the members of JSON objects is no difference.
   func equals(_ column: Int32, _ value: FieldValue, ignoresOrder: Bool = false) -> Bool {
     // One lookup of the column instead of three. Only one thread uses a connection, so the value needs no protection
     // (sqlite.org/c3ref/column_blob.html).

@@ -4,8 +4,8 @@ import RosterDefinition
 import RosterFetch
 
 extension Configuration {
-  /// Reads the client certificate and its key (T15.2); nil if none is configured.
-  /// - Throws: a `Conflict` that names the key at fault (F6.1, F6.2).
+  /// Reads the client certificate and its key; nil if none is configured.
+  /// - Throws: a `Conflict` that names the key at fault.
   func clientCertificate() throws(ClientCertificateProblem) -> ClientCertificate? {
     let tls = upstream.tls
     let credential = auth.credentialsDir.isEmpty ? nil : "\(auth.credentialsDir)/\(Self.keyCredential)"

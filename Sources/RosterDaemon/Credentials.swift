@@ -84,7 +84,7 @@ extension Credentials {
     String(validating: bytes, as: UTF8.self)?.allSatisfy(\.isNewline) == true
   }
 
-  /// Under systemd the file in `folder` is a copy: the message names the original, which the user can correct (T16).
+  /// Under systemd the file in `folder` is a copy: the message names the original, which the user can correct.
   private static func unusable(_ name: String, path: String, cause: String, hint: String) -> Failure {
     let service = ServiceCredentials(directory: parentFolder(of: path))
     return Failure(
@@ -95,7 +95,7 @@ extension Credentials {
 }
 
 extension Configuration {
-  /// Reads the key of `auth.jwt`, if this user can, and lets it sign (T17.9).
+  /// Reads the key of `auth.jwt`, if this user can, and lets it sign.
   /// - Throws: 78 if it cannot sign.
   package func checkAssertionKey(stores: [String] = credentialStores) throws(Failure) {
     var settings = TokenSettings(self)

@@ -15,7 +15,7 @@ package struct Daemon: Sendable {
   let runtime: Runtime
   let loop: SyncLoop
   let server: StatusServer
-  /// The socket without records, to which the port of `rosterd-metrics.socket` leads (S10).
+  /// The socket without records, to which the port of `rosterd-metrics.socket` leads.
   let metrics: StatusServer?
   let notify: Notify
   let schedule: LiveSchedule
@@ -112,7 +112,7 @@ package struct Daemon: Sendable {
     return true
   }
 
-  /// Tries again until the metrics socket answers (S11.5).
+  /// Tries again until the metrics socket answers.
   private func restartMetrics() async {
     while (try? await runtime.clock.sleep(Self.fileCheck)) != nil {
       guard (try? await metrics?.start()) != nil else { continue }
@@ -175,10 +175,10 @@ extension Daemon {
     while (try? await runtime.clock.sleep(Self.fileCheck)) != nil { runtime.board.lookAtMovedCaches() }
   }
 
-  /// As often as the name of the socket is checked (S3.4).
+  /// As often as the name of the socket is checked.
   private static let fileCheck = Duration.seconds(10)
 
-  /// The watchdog and `/healthz` depend on the answer of the loop, and on the progress of a running sync (S4).
+  /// The watchdog and `/healthz` depend on the answer of the loop, and on the progress of a running sync.
   private func beat() async {
     let watchdog = Notify.watchdogInterval
     var isMoving = true

@@ -86,7 +86,7 @@ final class LiveConfiguration: Sendable {
     }
   }
 
-  /// Takes another client certificate: new connections present it (T15.2). A reload since then has read the files
+  /// Takes another client certificate: new connections present it. A reload since then has read the files
   /// itself, and nothing changes.
   /// - Parameter configuration: The one whose files were read.
   func renew(_ identity: ClientIdentity?, of configuration: Snapshot) async {
@@ -186,7 +186,7 @@ extension RetryDelays {
 }
 
 extension Configuration {
-  /// The file to which `auth.token_store` leads if it is a link. Its lock is in the same folder (P14.3). A new token
+  /// The file to which `auth.token_store` leads if it is a link. Its lock is in the same folder. A new token
   /// replaces the file, not the link.
   var tokenStoreFile: String { resolved(auth.tokenStore) }
 }

@@ -5,7 +5,7 @@ import RosterCore
 import RosterDefinition
 import Synchronization
 
-/// The locks of this process (P14): the cache, and the token store as soon as a configuration uses it.
+/// The locks of this process: the cache, and the token store as soon as a configuration uses it.
 final class Locks: Sendable {
   private let cache: Ownership
   private let tokenStore = Mutex<Ownership?>(nil)

@@ -5,7 +5,7 @@ import RosterCore
 package import RosterDefinition
 import RosterFetch
 
-/// `rosterd login`: gets the first refresh token and writes it as a credential (L5.1).
+/// `rosterd login`: gets the first refresh token and writes it as a credential.
 package struct LoginProcess: Sendable {
   /// Text on standard output.
   package enum Result: Sendable, Equatable {
@@ -106,7 +106,7 @@ package struct LoginProcess: Sendable {
     ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
   }
 
-  /// The address has the state of this login, and all users see the command line of a browser (T11.4).
+  /// The address has the state of this login, and all users see the command line of a browser.
   private func openBrowser(_ url: String) -> AddressFile.Watched {
     let opened = AddressFile.watched(url, environment: environment, exitAfterInterrupt: nil)
     if let file = try? opened.file.get(), file.openBrowser() != 0 { file.remove() }
@@ -115,7 +115,7 @@ package struct LoginProcess: Sendable {
 
   // MARK: The configuration
 
-  /// F5.3: the address that the way needs.
+  /// The address that the way needs.
   private func address(_ usesDevice: Bool) throws(Failure) -> String {
     guard configuration.auth.flow.hasUserLogin else {
       throw unusable(
@@ -177,7 +177,7 @@ package struct LoginProcess: Sendable {
       hint: "run it as a user who may write there, or name another file with --output")
   }
 
-  /// L5.2: systemd hands a changed credential to a running service at a reload.
+  /// Systemd hands a changed credential to a running service at a reload.
   private func advice(_ path: String) -> String {
     if stores.contains(parentFolder(of: path)) {
       return "; systemd copies it: systemctl reload-or-restart \(configuration.unitName ?? "rosterd")"

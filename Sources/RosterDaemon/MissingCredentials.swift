@@ -44,12 +44,12 @@ extension Configuration {
     }
   }
 
-  /// A sentence if the token store has the session of another server, flow or client; else nil (T8.6).
+  /// A sentence if the token store has the session of another server, flow or client; else nil.
   package func foreignSession(stores: [String] = credentialStores) -> String? {
     TokenSettings(self).foreignSession(at: tokenStore, client: client(stores))
   }
 
-  /// A sentence if the refresh token lives shorter than the time between two syncs (T7.5); nil otherwise. Only a
+  /// A sentence if the refresh token lives shorter than the time between two syncs; nil otherwise. Only a
   /// running daemon keeps such a session.
   package var renewalWarning: String? {
     guard let life = TokenSettings(self).renewalLife(at: tokenStore), life < sync.interval else { return nil }

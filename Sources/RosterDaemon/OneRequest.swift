@@ -8,7 +8,7 @@ package enum OneRequest {
   /// Redirects within the origin are followed. `headers` are sent together with User-Agent and Accept, which they may
   /// replace.
   /// - Parameter caFile: a PEM bundle whose certificates replace the system's roots.
-  /// - Throws: a Failure that does not repeat the query of the address (T9): 77 for 401 and 403; 69 if upstream does
+  /// - Throws: a Failure that does not repeat the query of the address: 77 for 401 and 403; 69 if upstream does
   ///   not answer or refuses requests for now (also a 403 with no remaining requests); 65 for any other status except
   ///   200, and 206 with a Content-Range; 64 for an unreadable `caFile`.
   package static func answer(
@@ -40,7 +40,7 @@ package enum OneRequest {
   /// nil if the response is a usable answer.
   private static func refusal(_ response: Response) -> Failure? {
     let status = response.status
-    // PostgREST answers 206 with the total in Content-Range (G3.2).
+    // PostgREST answers 206 with the total in Content-Range.
     if status == 200 || status == 206 && response["Content-Range"] != nil { return nil }
     let kind: Failure.Kind =
       switch status {

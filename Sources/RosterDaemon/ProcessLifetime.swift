@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// The whole life of a process. After a signal the process ends in time, even if a part hangs (P13).
+/// The whole life of a process. After a signal the process ends in time, even if a part hangs.
 struct ProcessLifetime<Value: Sendable>: Service {
   typealias Work = @Sendable (_ opened: @Sendable (Runtime) -> Void) async throws -> Value
 
@@ -65,7 +65,7 @@ struct ProcessLifetime<Value: Sendable>: Service {
   }
 }
 
-/// P13 allows 5 s; systemd's own limit is longer. Waits that have limits of their own are over by then.
+/// A stop has 5 s; systemd's own limit is longer. Waits that have limits of their own are over by then.
 private let maxStop = Duration.milliseconds(4_500)
 /// Time for the cache, which is closed even if one of its users hangs.
 private let maxClose = Duration.milliseconds(300)
@@ -91,7 +91,7 @@ package enum EarlyHangup {
   static func take() -> Bool { hasArrived.exchange(false, ordering: .relaxed) }
 }
 
-/// Asks the service manager for more time while a start makes progress (S4). Before the cache is open, SQLite may have
+/// Asks the service manager for more time while a start makes progress. Before the cache is open, SQLite may have
 /// to recover a log of gigabytes. A start that hangs ends after the unit's TimeoutStartSec=.
 struct StartTimeout: Sendable {
   let clock: WallClock
@@ -131,7 +131,7 @@ private enum ProcessIO {
   }
 }
 
-/// Decides whether the daemon makes progress (S4): its loop answers, and a running sync advances. It is a pure value.
+/// Decides whether the daemon makes progress: its loop answers, and a running sync advances. It is a pure value.
 ///
 /// Times are from a clock that pauses while the machine sleeps, like the watchdog's, and that users cannot set.
 struct SignsOfLife {
@@ -189,7 +189,7 @@ final class Pulse: Sendable {
 }
 
 extension Configuration {
-  /// The longest legitimate silence (S4): one attempt, the longest wait before it, and the time between two progress
+  /// The longest legitimate silence: one attempt, the longest wait before it, and the time between two progress
   /// callbacks of a publish. Both waits, that of the retry and that for a rate limit, may include the whole jitter.
   var maxSilenceOfSync: Duration {
     upstream.timeout + retry.maxDelay + retry.maxRetryAfter + maxTurn + max(.seconds(5), retry.jitter * 2)

@@ -38,7 +38,7 @@ extension Daemon {
       let hadEnded = before.state == .unauthorized || before.token.state == .unauthorized
       try await runtime.reload(next)
       await apply(next, settings: settings, instead: running)
-      // After the user has repaired the credential, a sync starts at once to show whether the repair worked (T6).
+      // After the user has repaired the credential, a sync starts at once to show whether the repair worked.
       if hadEnded, runtime.board.status().token.state != .unauthorized { await syncNow() }
       let kept = read.changes(from: running).needRestart
       let note = kept.isEmpty ? nil : "a restart is needed for \(kept.joined(separator: ", "))"

@@ -52,7 +52,7 @@ final class Reporter: Sendable {
     board.nextSync(at: next, isPostponed: true)
   }
 
-  /// Called after readers can see what the sync published (P2).
+  /// Called after readers can see what the sync published.
   /// - Parameter cache: nil if the cache could not be read.
   func ended(_ report: SyncRecord, cache: CacheFacts?, next: Date?) {
     current.withLock { $0 = nil }

@@ -105,7 +105,7 @@ struct Runtime: Sendable {
     }
   }
 
-  /// Other users pass through the folder to read the cache (section 5).
+  /// Other users pass through the folder to read the cache.
   private static let cacheFolderMode: mode_t = 0o755
 
   private static func warnOfNetwork(_ path: String, logger: Logger) {
@@ -128,8 +128,7 @@ struct Runtime: Sendable {
     return board
   }
 
-  /// Applies other settings to the session, as `TokenKeeper.reload`. A flow with a token store locks the store first
-  /// (P14).
+  /// Applies other settings to the session, as `TokenKeeper.reload`. A flow with a token store locks the store first.
   func reload(_ configuration: Configuration) async throws {
     try locks.ownTokenStore(configuration)
     try limits.change(configuration)
@@ -139,7 +138,7 @@ struct Runtime: Sendable {
     }
   }
 
-  /// Before a sync: takes another client certificate or key; a bad pair changes nothing (T15.2, T15.3).
+  /// Before a sync: takes another client certificate or key; a bad pair changes nothing.
   func renewClientCertificate() async {
     do {
       let line = live.line
@@ -185,8 +184,7 @@ struct Runtime: Sendable {
   /// Short enough for a person who watches the file.
   private static let logLook = Duration.seconds(5)
 
-  /// Maximum time that a stop waits for the answer to a token request that was sent (T7). P13 allows 5 s for
-  /// everything.
+  /// Maximum time that a stop waits for the answer to a token request that was sent. Everything has 5 s.
   private static let maxDrain = Duration.seconds(4)
 
   /// A request to retry the session during a sync joins that sync.
@@ -195,7 +193,7 @@ struct Runtime: Sendable {
   /// A request for a new token during a sync joins that sync.
   @Sendable func requestNewToken() async { await keeper.requestNewToken() }
 
-  /// Prevents new token requests (P13); a running one continues.
+  /// Prevents new token requests; a running one continues.
   func stopTokenRequests() {
     keeper.stop()
     limits.pacer.stop()
@@ -211,7 +209,7 @@ struct Runtime: Sendable {
     }
   }
 
-  /// The latest syncs, newest first. A sync that can still be joined is listed as running (P12), even if its row
+  /// The latest syncs, newest first. A sync that can still be joined is listed as running, even if its row
   /// already has an end.
   func recent(_ request: SyncsRequest) async throws -> [SyncRecord] {
     board.recent(try await reader.recent(request))
@@ -240,7 +238,7 @@ struct Runtime: Sendable {
   func renewTokenStoreLock() throws { try locks.renewTokenStore() }
 
   /// Reports the end of a sync to all observers.
-  /// Adds that the session ends before the next sync (T7.6).
+  /// Adds that the session ends before the next sync.
   private func notingSessionEnd(_ record: SyncRecord) async -> SyncRecord {
     guard record.trouble == nil, record.exit == 0 else { return record }
     let next = clock.now() + live.configuration.sync.interval.seconds

@@ -6,17 +6,17 @@ import RosterSync
 protocol JoinableSync: Sendable {
   /// Never throws: the record says how the sync ended.
   func run() async -> SyncRecord
-  /// Adds the options of a further request for a sync (P12). Returns false if it is too late for them.
+  /// Adds the options of a further request for a sync. Returns false if it is too late for them.
   func joined(by request: SyncRequest) -> Bool
 }
 
 extension Sync: JoinableSync {}
 
-/// The daemon's loop: runs one sync at a time, when it is due or requested (P12).
+/// The daemon's loop: runs one sync at a time, when it is due or requested.
 actor SyncLoop {
   private struct Current {
     var sync: any JoinableSync
-    /// True if a fresh request may join it (L1.2).
+    /// True if a fresh request may join it.
     var isFresh: Bool
     /// nil until its row is written.
     var id: Int64?
@@ -45,8 +45,8 @@ actor SyncLoop {
   private var isStopping = false
 
   /// - Parameters:
-  ///   - retrySession: Gives the session one more try in the running sync (T6).
-  ///   - requestNewToken: Asks for a new token during the running sync (T10.8).
+  ///   - retrySession: Gives the session one more try in the running sync.
+  ///   - requestNewToken: Asks for a new token during the running sync.
   ///   - postponement: Asked before each sync.
   ///   - postponed: Receives the reason and the new start time of a sync that was not started.
   init(
@@ -93,7 +93,7 @@ actor SyncLoop {
   }
 
   /// Starts a sync, or joins the running one. Returns when the sync's row is written. Throws a `SyncRequest.Conflict`
-  /// if a fresh request arrives during a sync that is not fresh (L1.2).
+  /// if a fresh request arrives during a sync that is not fresh.
   func ask(_ request: SyncRequest) async throws -> (id: Int64, joined: Bool) {
     var asked = request
     if asked.retrySession, current != nil { await retrySession() }
@@ -119,7 +119,7 @@ actor SyncLoop {
     return (try await begunID(), joined)
   }
 
-  /// Cancels the running sync (P3, P4) and returns its id; nil if no sync runs, also if the next one was postponed
+  /// Cancels the running sync and returns its id; nil if no sync runs, also if the next one was postponed
   /// meanwhile. A sync whose COMMIT has begun ends normally.
   func cancel() async -> Int64? {
     guard let current else { return nil }
@@ -175,7 +175,7 @@ actor SyncLoop {
   /// Number of requests and cancellations that wait for the row of a sync.
   var waiters: Int { askers.count + cancellers.count }
 
-  /// Returns as soon as the loop's executor is free, which proves that the loop is alive (S4).
+  /// Returns as soon as the loop's executor is free, which proves that the loop is alive.
   func beat() {}
 
   private func sleepUntilDue() async {

@@ -15,7 +15,7 @@ package enum AnswerReading: Sendable {
 
 extension RecordDecoder {
   /// Reads the body of a page: checks it (RFC 8259, UTF-8, an optional byte order mark), and collects the facts that a
-  /// pull needs. A page of the style `record` is one record, or none if null is in its place (E9.1).
+  /// pull needs. A page of the style `record` is one record, or none if null is in its place.
   ///
   /// Throws `Malformed` if the body is not JSON, has no list of records at the definition's place, or has more than
   /// 100,000 records. The caller decides whether the values at `count`, `last`, `more` and `at` suit the page style.
@@ -337,7 +337,7 @@ extension RecordDecoder {
     if try lack(plan.places) != nil { found.noteLack() }
   }
 
-  /// Notes differing records of one key as rejected records (P9).
+  /// Notes differing records of one key as rejected records.
   mutating func noteConflicts() throws(Malformed) {
     for conflict in occurrences.conflicts {
       found.rejects += 1

@@ -27,11 +27,11 @@ struct AnswerLack {
   enum Cause {
     /// `partial` names the member.
     case declared
-    /// The member is a sign without a line in the definition (R7.9).
+    /// The member is a sign without a line in the definition.
     case sign
-    /// The member is a total above the number of records, which no key names (G5.16).
+    /// The member is a total above the number of records, which no key names.
     case total
-    /// The list goes on, and the definition does not follow it (G5.16).
+    /// The list goes on, and the definition does not follow it.
     case unfollowed
   }
 }

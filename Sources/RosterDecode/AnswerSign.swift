@@ -1,5 +1,5 @@
 /// A member with which an answer says of itself that it failed, or that it is partial. The table has the names that
-/// real APIs use, so that a definition needs no line for them (R7.2).
+/// real APIs use, so that a definition needs no line for them.
 struct AnswerSign: Sendable {
   /// The treatment of an answer that has such a member.
   enum Effect: Sendable {

@@ -5,10 +5,9 @@ package import RosterCore
 package struct PageScan: Sendable, Equatable {
   /// Number of elements of the list: storable, rejected and skipped records together, at most 100,000.
   package var records = 0
-  /// Number of records that cannot be stored (P9).
+  /// Number of records that cannot be stored.
   package var rejects = 0
-  /// Number of rejected records without a known key. One of them is enough to suspend all removals of the resource
-  /// (P9).
+  /// Number of rejected records without a known key. One of them is enough to suspend all removals of the resource.
   package var rejectsOfUnknownKey = 0
   /// Number of records that `where` excludes.
   package var skipped = 0
@@ -20,7 +19,7 @@ package struct PageScan: Sendable, Equatable {
   package var skippedKeys = KeyList()
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
-  /// The form of a time at `since.at` that has another form than `since.form` (I2.8); nil if all times fit.
+  /// The form of a time at `since.at` that has another form than `since.form`; nil if all times fit.
   package var otherForm: TimeForm?
   /// Kinds of the records with a key, in the order of the body. Only an incremental page has them.
   package var kinds: [RecordKind] = []
@@ -72,7 +71,7 @@ package enum RecordKind: UInt8, Sendable, CaseIterable {
 
 /// The value that was found at a place of an answer.
 package struct PointedValue: Sendable, Equatable {
-  /// Absent and null differ: an answer without a declared member is malformed, and null is a value (G5.3).
+  /// Absent and null differ: an answer without a declared member is malformed, and null is a value.
   package enum Kind: Sendable, Equatable {
     case absent
     case null

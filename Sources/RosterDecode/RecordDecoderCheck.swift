@@ -1,6 +1,6 @@
 import RosterCore
 
-/// Decides whether a record can be stored (P9).
+/// Decides whether a record can be stored.
 extension RecordDecoder {
   enum Outcome {
     case skipped

@@ -1,4 +1,4 @@
-/// Members that no column or list takes (P10). Values are as upstream wrote them; members are sorted by name, so that a
+/// Members that no column or list takes. Values are as upstream wrote them; members are sorted by name, so that a
 /// different order of the same members is not a change.
 extension RecordDecoder {
   /// Writes the remaining members of the row with this root node; nil if nothing remains.
@@ -18,7 +18,7 @@ extension RecordDecoder {
     let role = tree.steps[node].role
     guard role.contains(.split), !role.contains(.taken) else { return false }
     switch slots[node].kind {
-    // Any other list on the way to a column is empty, and counts as absent (P9.8).
+    // Any other list on the way to a column is empty, and counts as absent.
     case .list: return role.contains(.indexed)
     case .object: break
     default: return false

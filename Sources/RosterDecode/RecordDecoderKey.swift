@@ -1,8 +1,8 @@
 import RosterCore
 
-/// A composite key (R2): the text of a JSON list of its parts, as SQLite's `json_array` writes it.
+/// A composite key: the text of a JSON list of its parts, as SQLite's `json_array` writes it.
 extension RecordDecoder {
-  /// The first part that is absent, null, empty or of another type (R2.1).
+  /// The first part that is absent, null, empty or of another type.
   var partFault: RecordFault? {
     for column in plan.keyParts {
       let (slice, type) = (slots[plan.record.columns[column]], plan.record.types[column])

@@ -14,7 +14,7 @@ extension RecordDecoder {
     try self.start(body, at: start)
     collectsExtra = true
     (position, elements) = (-1, 0)
-    // The records of an answer without a list begin at its end, and such an answer lacks nothing (R7.5).
+    // The records of an answer without a list begin at its end, and such an answer lacks nothing.
     recordsAt = start == body.count || !mayLack ? nil : start
     if start == body.count || (isRecord && scanner.peek() == UInt8(ascii: "n")) {
       progress = .ended
@@ -214,7 +214,7 @@ extension RecordDecoder {
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }
 
-  /// A JSON object of the members that no column or list takes, sorted by name (P10); nil without such members.
+  /// A JSON object of the members that no column or list takes, sorted by name; nil without such members.
   package var extra: UnsafeBufferPointer<UInt8>? { mutating get { record.extraBytes } }
 
   /// The rejected record, after `next` returned `.rejected`.

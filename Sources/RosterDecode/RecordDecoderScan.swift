@@ -4,7 +4,7 @@ import RosterCore
 extension RecordDecoder {
   /// The facts of an answer of `by_key`, which is the record or the list itself, or has it at `by_key_records`. The
   /// places of `pages` are not looked for. A null at `by_key_records` is no record, and so is a null answer if `by_key`
-  /// has the key in its query (R3.1).
+  /// has the key in its query.
   /// - Parameter isWhole: The records are the body, whatever `by_key_records` says.
   package mutating func scan(answer body: [UInt8], isWhole: Bool = false) throws(Malformed) -> PageScan {
     try body.withUnsafeBufferPointer { bytes throws(Malformed) -> PageScan in
@@ -58,7 +58,7 @@ extension RecordDecoder {
     return found
   }
 
-  /// The record, or the list of records, at hand. An answer without a row needs no names of its values (R3.1).
+  /// The record, or the list of records, at hand. An answer without a row needs no names of its values.
   /// - Parameter start: The beginning of the answer.
   private mutating func scanAnswer(from start: Int) throws(Malformed) {
     if plan.shape.rowNames != nil, hasRows() {

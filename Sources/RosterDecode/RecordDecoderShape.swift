@@ -1,6 +1,6 @@
 import RosterCore
 
-/// Records that are not objects (R1): each is read as an object, without a copy of the body.
+/// Records that are not objects: each is read as an object, without a copy of the body.
 extension RecordDecoder {
   /// Reads the value at hand, which should be a record, into the nodes of a record. Returns what is wrong with it as a
   /// whole.
@@ -75,7 +75,7 @@ extension RecordDecoder {
   private static let valueBytes =
     memberNameBytes.upperBound..<memberNameBytes.upperBound + Resource.Shape.value.utf8.count
 
-  /// Reads the names of the values of a row from the answer that begins at hand (R1.5).
+  /// Reads the names of the values of a row from the answer that begins at hand.
   mutating func readRowNames() throws(Malformed) {
     guard let place = plan.shape.rowNames else { return }
     let behind = scanner
@@ -118,9 +118,9 @@ extension RecordDecoder {
 
   // MARK: The answer for one key
 
-  /// Makes a body of one record from an answer of `by_key` that lacks the key (R3.2, R3.3). For the shape `map` it is
+  /// Makes a body of one record from an answer of `by_key` that lacks the key. For the shape `map` it is
   /// an object with the answer under the key's name; for `values` it is a list that contains the key.
-  /// - Returns: nil if the key was not found: the answer is null, or an empty list where a list is an answer (R3.1).
+  /// - Returns: nil if the key was not found: the answer is null, or an empty list where a list is an answer.
   package mutating func body(of key: String, answer: [UInt8]) throws(Malformed) -> [UInt8]? {
     let value = try answer.withUnsafeBufferPointer { bytes throws(Malformed) -> Range<Int> in
       defer { forget() }

@@ -1,14 +1,14 @@
 import RosterCore
 
-/// The reason why a record cannot be stored (P9). It takes a few bytes, so that a page full of rejects costs no more
+/// The reason why a record cannot be stored. It takes a few bytes, so that a page full of rejects costs no more
 /// than any other page.
 enum RecordFault {
   case notAnObject
-  /// A row is not a list (R1.4).
+  /// A row is not a list.
   case notARow
-  /// A row has more values than there are names (R1.5).
+  /// A row has more values than there are names.
   case longRow
-  /// A value of a map has the member that its name would be (R1.3).
+  /// A value of a map has the member that its name would be.
   case ownMemberName
   case keyMissing
   case keyInvalid

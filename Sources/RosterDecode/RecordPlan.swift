@@ -8,7 +8,7 @@ package final class RecordPlan: Sendable {
   package let keyColumn: Int
   /// The columns of a key that is a JSON list; empty if the key is the value of one column.
   let keyParts: [Int]
-  /// True if each list is one record without a key of its own (E9). Its key is then 1.
+  /// True if each list is one record without a key of its own. Its key is then 1.
   package let isDetail: Bool
 
   /// Maximum nesting depth of a record, which itself is level 1. Real APIs nest less deeply, and readers' tools accept
@@ -26,7 +26,7 @@ package final class RecordPlan: Sendable {
 
   /// Node of `since.at`; nil without `since`.
   let markNode: Int?
-  /// True if each key's value at `since.at` is noted, since it decides which of several records of a key wins (I6.1).
+  /// True if each key's value at `since.at` is noted, since it decides which of several records of a key wins.
   package let isIncremental: Bool
 
   var keyNode: Int { record.columns[keyColumn] }
@@ -130,7 +130,7 @@ struct ListPlan: Sendable {
   }
 }
 
-/// How a record is made the object that it is read as (R1).
+/// How a record is made the object that it is read as.
 struct ShapePlan: Sendable {
   let shape: Resource.Shape
   /// The node of the member's name; nil without a map.

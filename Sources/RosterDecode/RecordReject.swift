@@ -1,4 +1,4 @@
-/// A record that cannot be stored (P9). It is valid until the decoder's next call.
+/// A record that cannot be stored. It is valid until the decoder's next call.
 package struct RecordReject {
   /// Position among the records of the body, counted from 0.
   package var position: Int

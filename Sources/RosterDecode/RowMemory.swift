@@ -59,7 +59,7 @@ struct RowMemory: ~Copyable {
 }
 
 extension Resource.ColumnType {
-  /// True if a column of this type stores the value (P9).
+  /// True if a column of this type stores the value.
   @inline(__always)
   func accepts(_ slice: JSONSlice, in body: UnsafeBufferPointer<UInt8>) -> Bool {
     switch (slice.kind, self) {

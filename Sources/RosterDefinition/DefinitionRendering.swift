@@ -122,7 +122,7 @@ extension Array {
 // MARK: Secrets
 
 extension Resource {
-  /// The definition with `***` for values of credentials in its requests (T9).
+  /// The definition with `***` for values of credentials in its requests.
   /// - Parameter secrets: the parameters that carry secrets.
   package func secretsMasked(besides secrets: Set<String> = []) -> Resource {
     var masked = self

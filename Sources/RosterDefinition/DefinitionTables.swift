@@ -1,6 +1,6 @@
 package import RosterCore
 
-// Types of keys whose values are tables. Their entries may contain a secret, so that no entry is shown (T9).
+// Types of keys whose values are tables. Their entries may contain a secret, so that no entry is shown.
 
 extension ValueType<[Resource.Parameter]> {
   /// A parameter with a list occurs once for each of its values.
@@ -155,7 +155,8 @@ extension ValueType<[JSONValue]> {
 }
 
 extension ValueType<JSONValue> {
-  /// A template of T13.2 in the form of `object`. Literal texts and numbers under a credential's name are masked (T9).
+  /// A template with placeholders of credentials, in the form of `object`. Literal texts and numbers under a
+  /// credential's name are masked.
   package static var template: ValueType<JSONValue> {
     Self(
       name: object.name, allowed: object.allowed, isBare: false, read: object.read,

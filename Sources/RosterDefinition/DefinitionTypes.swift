@@ -198,7 +198,7 @@ extension ValueType<String> {
       write: { $0 })
   }
 
-  /// The text with a masked query (T9): which parameter carries the token is only known after `auth.send`.
+  /// The text with a masked query: which parameter carries the token is only known after `auth.send`.
   private static func shown(_ text: String) -> String { text.userMasked.queryMasked.tomlString }
 
   private static func mistake(inPath text: String, queryAllowed: Bool) -> String? {

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import RosterCore
 
-/// Reads `[resource.*]` (docs/CONTRACT.md, section 2, Resources).
+/// Reads `[resource.*]` (rosterd.toml(5)).
 package struct DefinitionsReader {
   /// The mistakes.
   package private(set) var faults = DefinitionFaults()
@@ -268,7 +268,7 @@ extension WrittenDefinition {
     return found
   }
 
-  /// The keys with a text that begins a placeholder for a day and has none (R6.3).
+  /// The keys with a text that begins a placeholder for a day and has none.
   private var oddDays: [[String]] {
     let since = resource.since
     let texts = [("from", since?.from), ("value", since?.value)].map { name, text in
@@ -284,7 +284,7 @@ extension WrittenDefinition {
 }
 
 extension Listing {
-  /// The place of the value after which the next page begins, if it is not the key (P7.5).
+  /// The place of the value after which the next page begins, if it is not the key.
   fileprivate var skippingAfter: JSONPointer? {
     guard pages.style.kind.step == .sends(.ofLastRecord), let place = pages.style.placeInBody, [place] != keyPlaces
     else { return nil }

@@ -52,7 +52,7 @@ struct WrittenChild {
 
   private var each: Each? { definition.resource.each }
 
-  /// The reason why the resource in `each.of` cannot be the parent (F4.1, F4.2); nil if it can.
+  /// The reason why the resource in `each.of` cannot be the parent; nil if it can.
   private var problemOfParent: String? {
     guard let each else { return nil }
     let name = definition.resource.name
@@ -74,7 +74,7 @@ struct WrittenChild {
     return columns.contains { $0.name == column } ? nil : "\(column.tomlString) is no column of \(parent)"
   }
 
-  /// A boolean for a column of numbers, or the reverse (F4.2). The cache stores true as 1, but `where` never takes
+  /// A boolean for a column of numbers, or the reverse. The cache stores true as 1, but `where` never takes
   /// them for equal.
   private func problemOfValue(_ condition: Each.ParentCondition) -> String? {
     let type = definition.parent.flatMap { family.columns(of: $0) }?.first { $0.name == condition.column }?.type
@@ -88,7 +88,7 @@ struct WrittenChild {
     }.map { "\($0.toml) is no value of a column of type \(type.rawValue)" }
   }
 
-  /// The reason why a placeholder has no value (F4.3).
+  /// The reason why a placeholder has no value.
   private func problem(of column: ParentColumn) -> String? {
     guard each != nil else { return "needs each" }
     guard ancestors.contains(column.resource) else { return "names no ancestor" }

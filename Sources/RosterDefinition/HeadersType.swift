@@ -1,7 +1,7 @@
 package import RosterCore
 
 extension ValueType<[Request.Header]> {
-  /// A table of header names with their values as strings. Messages do not repeat a value (T9).
+  /// A table of header names with their values as strings. Messages do not repeat a value.
   /// - Parameter shown: the value as `check` prints it.
   package static func headers(shown: @escaping @Sendable (Request.Header) -> String) -> Self {
     Self(

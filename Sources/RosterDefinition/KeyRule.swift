@@ -1,4 +1,4 @@
-/// A rule between keys whose values are valid separately: the keys, a condition, and a sentence (F1 to F9).
+/// A rule between keys whose values are valid separately: the keys, a condition, and a sentence.
 package struct KeyRule<Table>: Sendable {
   /// A fault in a table.
   package struct Violation: Sendable {
@@ -17,7 +17,7 @@ package struct KeyRule<Table>: Sendable {
     }
   }
 
-  /// The number in docs/CONTRACT.md.
+  /// The group of rules that it belongs to, such as F7.2. Tests use it, and no message shows it.
   package let number: String
   /// The keys that the condition reads, below the rule's table. The first is at fault. A rule is not checked if one
   /// of its keys is refused, unless it has `*` for the names of entries.

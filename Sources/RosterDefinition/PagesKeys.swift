@@ -58,7 +58,7 @@ extension PageStyle {
 }
 
 extension DefinitionKey<Resource.Pages> {
-  /// A template that is its placeholder alone is the same as none (G1.2).
+  /// A template that is its placeholder alone is the same as none.
   fileprivate static var value: Self {
     Self(
       "value", optional: \.valueText, type: .text("a text with {page}, {offset} or {cursor}"),

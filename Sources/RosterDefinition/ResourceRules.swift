@@ -105,7 +105,7 @@ extension WrittenDefinition {
     (Resource.keys.map(\.name) + Resource.tables).filter { Resource.keysOfRequests.contains($0) && has($0) }
   }
 
-  /// The key that two records of `inline` share, as a value or the list of its parts (F1.1); nil if all keys differ.
+  /// The key that two records of `inline` share, as a value or the list of its parts; nil if all keys differ.
   private var duplicateKey: JSONValue? {
     var keys: Set<[UInt8]> = []
     let places = resource.keyPlaces
@@ -122,7 +122,7 @@ extension WrittenDefinition {
     return .init(problem: other ?? "no column is at \(place)")
   }
 
-  /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}` (F1.3).
+  /// A composite key needs each of its columns in the path, a plain key needs `{key}` or `{keys}`.
   private var problemOfByKey: String? {
     guard let byKey = resource.keyQuestion?.text, !resource.isDetail else { return nil }
     let (parts, places) = (byKey.keyParts, resource.keyPlaces)

@@ -189,7 +189,7 @@ extension ValueType<Duration?> {
 }
 
 extension TOMLItem {
-  /// The clause of `isNot` without the value, which may be a secret (T9).
+  /// The clause of `isNot` without the value, which may be a secret.
   package func isNotShown(_ wanted: String) -> String {
     switch self {
     case .string: "a string is not \(wanted)"

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Checks `base_url` and `token_url`. The messages do not repeat the address, which may contain a password (T9).
+/// Checks `base_url` and `token_url`. The messages do not repeat the address, which may contain a password.
 package enum WebAddress {
   /// The mistake in the address; nil if it is valid.
   package static func mistake(in text: String, queryAllowed: Bool) -> String? {

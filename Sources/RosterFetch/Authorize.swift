@@ -3,8 +3,8 @@ package import RosterCore
 import RosterDecode
 
 extension Interceptor {
-  /// Sends the token to the origins that the file names, and to no other (T8). The keeper decides about each answer
-  /// that refuses the token (T3). Either the request is sent again with the current or a fresh token, or its answer
+  /// Sends the token to the origins that the file names, and to no other. The keeper decides about each answer
+  /// that refuses the token. Either the request is sent again with the current or a fresh token, or its answer
   /// counts.
   /// - Parameters:
   ///   - others: the addresses of resources that have one of their own.
@@ -42,7 +42,7 @@ private struct AuthorizedSending {
   let next: Send
   private var token: Token?
   private var isFresh = false
-  /// The trial of a brand-new token that this request makes; nil for others (T3.1).
+  /// The trial of a brand-new token that this request makes; nil for others.
   private var trial: Int?
   private var wasOutlived = false
 
@@ -112,7 +112,7 @@ private struct AuthorizedSending {
     }
   }
 
-  /// Repeats a request that had succeeded, with the refused token (T3.2). If its answer shows that the token works, the
+  /// Repeats a request that had succeeded, with the refused token. If its answer shows that the token works, the
   /// refusals of the list are not about the token. Throws the failure of the sync if the token is refused again.
   private mutating func verify(by witness: Request, refusal: TokenRefusal) async throws {
     try await pacer?.turn()
@@ -169,7 +169,7 @@ extension Request {
 
 extension TokenKeeper {
   /// The token to send when it is the request's turn. The token is read after the wait for the turn, which may outlive
-  /// a token (T2). If reading took long, because of a refresh, the request waits for another turn.
+  /// a token. If reading took long, because of a refresh, the request waits for another turn.
   fileprivate nonisolated func token(inTurnOf pacer: RequestPacer?) async throws -> Token? {
     guard let pacer else { return try await current() }
     while true {
@@ -186,7 +186,7 @@ extension TokenKeeper {
 private let maxStep = Duration.milliseconds(20)
 
 extension Failure {
-  /// A Retry-After in this answer delays later requests (P11), like one of the token's server. If the answer itself is
+  /// A Retry-After in this answer delays later requests, like one of the token's server. If the answer itself is
   /// the failure, and not a token request that followed it, the failure names the request.
   fileprivate func after(_ response: Response, to request: Request, clock: WallClock?) -> Failure {
     var failure = self
@@ -259,7 +259,7 @@ extension Token {
 }
 
 extension Response {
-  /// True if the answer proves that the token works (T3). Any other status may come from a server in front of the one
+  /// True if the answer proves that the token works. Any other status may come from a server in front of the one
   /// that checks tokens.
   fileprivate var showsThatTokenWorks: Bool { status < 400 || status == 404 }
 }

@@ -18,7 +18,7 @@ package struct FetchedPage: Sendable {
   package var receivedAt: Date
 }
 
-/// The answer of upstream to a request by key (P8).
+/// The answer of upstream to a request by key.
 package struct FetchedRecords: Sendable {
   /// The URL of the request.
   package var url: String

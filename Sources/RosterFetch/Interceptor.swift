@@ -42,7 +42,7 @@ extension Interceptor {
 
 extension Interceptor {
   /// Logs one line per exchange at `debug`. Headers, bodies and targets of redirects are not logged, because they
-  /// contain secrets (T9).
+  /// contain secrets.
   package static func log(to logger: Logger, clock: WallClock) -> Interceptor {
     Interceptor { request, next in
       guard logger.logLevel <= .debug else { return try await next(request) }
@@ -71,7 +71,7 @@ extension Interceptor {
 
 extension Interceptor {
   /// Counts every exchange that takes place, as the last link before the transport. If a kept connection ends, the
-  /// exchange and its repetition count as one (P11). A request whose token expires before it has a connection is not
+  /// exchange and its repetition count as one. A request whose token expires before it has a connection is not
   /// sent, and does not count.
   /// - Parameter measured: gets the status (nil without an answer), the duration and the received bytes.
   package static func measure(
@@ -103,7 +103,7 @@ extension Interceptor {
 }
 
 extension Interceptor {
-  /// Follows up to five redirects within one origin (P11). A token is never sent to another origin (T8). A POST remains
+  /// Follows up to five redirects within one origin. A token is never sent to another origin. A POST remains
   /// a POST, except after a 303.
   package static let redirects = Interceptor { asked, next in
     var request = asked
@@ -136,7 +136,7 @@ extension Interceptor {
     return url.absoluteString
   }
 
-  /// A host's name is chosen by upstream, and may repeat a secret (T9).
+  /// A host's name is chosen by upstream, and may repeat a secret.
   private static func other(_ origin: Origin, than home: Origin?) -> String {
     origin.host == home?.host ? "another origin, \(origin)" : "another host"
   }
@@ -152,7 +152,7 @@ extension Interceptor {
 
 extension Request {
   /// A temporary redirect may lead to another address each time. Its body may be older than the one that is stored, and
-  /// would count as unchanged (P6.1). An entity tag is hardly ever that of another body.
+  /// would count as unchanged. An entity tag is hardly ever that of another body.
   fileprivate mutating func forgetTime() { headers.removeAll { $0.isNamed("If-Modified-Since") } }
 
   /// Turns the request into a GET: the answer is at another address (RFC 9110 §15.4.4).

@@ -1,7 +1,7 @@
 package import RosterCore
 import RosterDecode
 
-/// Makes the requests for records by key (P8), from `by_key` of a definition. Pure.
+/// Makes the requests for records by key, from `by_key` of a definition. Pure.
 package struct KeyRequests: Sendable {
   /// Largest number of keys in one request.
   package static let maxKeys = 50
@@ -77,7 +77,7 @@ package struct KeyRequests: Sendable {
     if case .list(let values)? = try? JSONValue(json: key.utf8) { values } else { [] }
   }
 
-  /// Replaces the placeholders of the keys (R2.3).
+  /// Replaces the placeholders of the keys.
   private func lookup(_ keys: [String], filling texts: [(placeholder: String, text: String)]) -> KeyLookup {
     func filled(_ text: some StringProtocol) -> String {
       texts.reduce(String(text)) { $0.replacing($1.placeholder, with: $1.text) }
@@ -94,7 +94,7 @@ package struct KeyRequests: Sendable {
   }
 
   /// A POST with the keys in its body. A text that is only `{key}` has the type of the key, and one that is only
-  /// `{keys}` is the list of them (R10.2).
+  /// `{keys}` is the list of them.
   private func posting(_ keys: [String], to url: String) -> Request {
     let parts = columns.isEmpty ? [] : keys.first.map(Self.parts) ?? []
     let values = keys.map { key in
@@ -113,7 +113,7 @@ package struct KeyRequests: Sendable {
     return Request(.post, url, headers: own, body: JSONWriter(filled).bytes)
   }
 
-  /// The control question for keys that upstream has just listed (P16); nil if `by_key` cannot ask for any of them.
+  /// The control question for keys that upstream has just listed; nil if `by_key` cannot ask for any of them.
   /// - Parameter several: The other questions ask for several keys at a time, so this one asks for two.
   package func control(for keys: [String], several: Bool) -> KeyLookup? {
     let all = requests(for: keys).filter(\.canBeAsked)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterCore
 
-/// Scheme, host and port of an http(s) URL (RFC 6454 §4), which decide where a token may be sent (T8).
+/// Scheme, host and port of an http(s) URL (RFC 6454 §4), which decide where a token may be sent.
 package struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `http` or `https`.
   package let scheme: String

@@ -9,17 +9,17 @@ package final class PageFetcher: Sendable {
   package struct PageQuery: Sendable {
     /// The request of the page, and its place in the list.
     package var page: PageRequest
-    /// True if the first page announced this page, so that it must exist (P7).
+    /// True if the first page announced this page, so that it must exist.
     package var isAnnounced: Bool
-    /// Validator of the known body (P6).
+    /// Validator of the known body.
     package var validator: Validator
     /// Digest of the known body. An equal body is not parsed again.
     package var digest: Int64?
     /// The facts from the known body's answer. Headers can report other facts for the same body.
     package var facts: ListFacts?
-    /// True if a kept page led to its address, which upstream may have forgotten since (P4).
+    /// True if a kept page led to its address, which upstream may have forgotten since.
     package var isFromKept: Bool
-    /// True if it is the first request of a resumed chain: the page before it was kept and not requested (P4.4).
+    /// True if it is the first request of a resumed chain: the page before it was kept and not requested.
     package var isResumption: Bool
 
     /// Without further arguments, no facts are known of the page.
@@ -45,15 +45,15 @@ package final class PageFetcher: Sendable {
     case unchanged(Validator, answered: Date, isTransferred: Bool)
     /// The page does not exist (404), although it was announced or promised.
     case vanished
-    /// The status is one of `beyond`, or the answer to a trial has no list of records (G5.8).
+    /// The status is one of `beyond`, or the answer to a trial has no list of records.
     case pastTheEnd
-    /// A kept page led to the address, and the answer shows that upstream has forgotten it (P4.5). Or the request
-    /// failed, and a second one would ask for the page after it (G5.7).
+    /// A kept page led to the address, and the answer shows that upstream has forgotten it. Or the request
+    /// failed, and a second one would ask for the page after it.
     case forgotten
-    /// A page of an incremental pull is refused (I8.1). Or upstream has forgotten the delta token (I7.2).
+    /// A page of an incremental pull is refused. Or upstream has forgotten the delta token.
     case refused(Int)
     /// The first page of a child list has a status that means an empty list (`none`), or its parent has disappeared
-    /// (404, 410; E7.3).
+    /// (404, 410).
     case declined(Int, answered: Date)
   }
 
@@ -87,7 +87,7 @@ package final class PageFetcher: Sendable {
     self.report = report
   }
 
-  /// Fetches a page. Throws a Failure, or CancellationError. A malformed body is requested again (P11).
+  /// Fetches a page. Throws a Failure, or CancellationError. A malformed body is requested again.
   /// - Parameters:
   ///   - plans: the plan of each resource that uses this list; at least one.
   ///   - hasRecords: True if the snapshot has records of the list. It is called if the answer has none.
@@ -145,7 +145,7 @@ package final class PageFetcher: Sendable {
         validator: Validator(), receivedAt: clock.now()))
   }
 
-  /// Requests records by key (P8). The result is an empty list if upstream does not have them. It answers then with
+  /// Requests records by key. The result is an empty list if upstream does not have them. It answers then with
   /// 404, 410, 204, no record, or a record of another key.
   package func fetch(
     _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
@@ -210,7 +210,7 @@ package final class PageFetcher: Sendable {
     return fault
   }
 
-  /// The answer as a body of records; nil if it says that no key was found (R3).
+  /// The answer as a body of records; nil if it says that no key was found.
   private func read(
     _ answer: [UInt8], lookup: KeyRequests.KeyLookup, plan: RecordPlan
   ) throws -> (body: [UInt8], scan: PageScan)? {
@@ -244,7 +244,7 @@ package final class PageFetcher: Sendable {
     lookup.keys.prefix(Diagnosis.maxConcerned).map { .record($0, of: resource) }
   }
 
-  /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown (S11.3).
+  /// A failure names the keys only in `concerned`, which is hidden if record keys must not be shown.
   private func attempts<Value: Sendable>(
     _ lookup: KeyRequests.KeyLookup, step: String, of resource: String, context: SyncContext,
     read: (Response) throws -> Value
@@ -416,17 +416,17 @@ extension PageFetcher {
       reason: .partialAnswer)
   }
 
-  /// Statuses that mean that an address of an earlier pull does not exist any more (P4).
+  /// Statuses that mean that an address of an earlier pull does not exist any more.
   private static let forgotten: Set<Int> = [400, 404, 410]
 
-  /// True if the answer to a trial says that there is no such page (G5.8). The other statuses say something about
+  /// True if the answer to a trial says that there is no such page. The other statuses say something about
   /// upstream, the credential or the rate of requests.
   private static func endsTrial(_ response: Response) -> Bool {
     guard !response.isRateLimit else { return false }
     return response.status == 204 || [400, 404, 406, 409, 410, 416, 422].contains(response.status)
   }
 
-  /// The time on the clock of upstream (I2.2).
+  /// The time on the clock of upstream.
   private func answered(_ response: Response, paging: Paging) -> Date {
     guard paging.needsDates else { return clock.now() }
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
@@ -515,10 +515,10 @@ extension PageFetcher {
 }
 
 extension Paging {
-  /// Statuses with which upstream refuses an incremental pull (I8.1).
+  /// Statuses with which upstream refuses an incremental pull.
   private static let refusals: Set<Int> = [400, 404, 410, 422]
 
-  /// Statuses that may mean that upstream has forgotten a delta token (I7.2).
+  /// Statuses that may mean that upstream has forgotten a delta token.
   private static let tokenRefusals: Set<Int> = [400, 404, 410]
 
   /// True if a status means that upstream refuses the question for what changed, so that the list is pulled whole. The
@@ -537,7 +537,7 @@ extension Failure {
   /// Statuses that say nothing about the link of a resumed chain: upstream is out of reach, or refuses the token.
   private static let statusesOfOutage: Set<Int> = [401, 408, 502, 503, 504]
 
-  /// True if upstream's last answer shows that a resumed chain cannot go on with its link (P4.5).
+  /// True if upstream's last answer shows that a resumed chain cannot go on with its link.
   /// - Parameter page: the request of the link. A failed token request does not concern it.
   fileprivate func endsResumption(at page: AffectedItem) -> Bool {
     guard concerned.contains(page), retryAfter == nil else { return false }
@@ -586,7 +586,7 @@ extension RecordDecoder {
 
 extension Resource {
   /// The answer of `by_key` with numbers in its text keys as texts; nil if it has no such key. Keys are compared as the
-  /// type of their column (P8.7).
+  /// type of their column.
   fileprivate func withTextKeys(_ answer: [UInt8]) -> [UInt8]? {
     let places = keyPlaces.filter { place in columns.contains { $0.at == place && $0.type == .text } }
     guard !places.isEmpty, shape.isPlain, let body = try? JSONValue(json: answer),

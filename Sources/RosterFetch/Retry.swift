@@ -22,7 +22,7 @@ package struct Retry: Sendable {
   }
 
   /// Throws the last attempt's `Failure`, or CancellationError. A failure of a step belongs to another request, such as
-  /// the keeper's, which has already been retried by `retry` (T5). It is not retried again.
+  /// the keeper's, which has already been retried by `retry`. It is not retried again.
   /// - Parameter retried: called before each wait, with the fault, the number of the failed attempt, and the delay.
   package func run<Value: Sendable>(
     retried: (Failure, Int, Duration) -> Void, _ attempt: () async throws -> Value
@@ -35,7 +35,7 @@ package struct Retry: Sendable {
       do {
         return try await attempt()
       } catch let failure as Failure where failure.exchange == nil {
-        // The pause of another server that grants tokens delays no page: a valid token is used meanwhile (T5.4).
+        // The pause of another server that grants tokens delays no page: a valid token is used meanwhile.
         let isOfOther = origin != nil && Origin(url: failure.subject) != origin
         let wait = isOfOther ? failure.pageRetryAfter : failure.retryAfter
         await closeGate(nil, retryAfter: wait, attempt: attempts)
@@ -74,7 +74,7 @@ extension Failure {
   }
 }
 
-/// The table of P11: it decides which failures of a request lead to another attempt, and when.
+/// Decides which failures of a request lead to another attempt, and when.
 package struct RetryTable: Sendable, Equatable {
   private let delays: RetryDelays
 
@@ -129,8 +129,8 @@ extension RetryTable.Decision {
 }
 
 extension Interceptor {
-  /// Sends a GET once more, at once and on a new connection, if its kept connection ended before an answer began (P11).
-  /// It precedes the token and the limits, which apply to each sending (T2).
+  /// Sends a GET once more, at once and on a new connection, if its kept connection ended before an answer began.
+  /// It precedes the token and the limits, which apply to each sending.
   package static let resend = Interceptor { request, next in
     do { return try await next(request) } catch let fault as Failure
       where fault.isResent(request)

@@ -74,7 +74,7 @@ package final class RetryAfterGate: Sendable {
 }
 
 extension RetryAfterGate {
-  /// Fails without a request if the hold lasts too long; otherwise the requests wait for its end (P11).
+  /// Fails without a request if the hold lasts too long; otherwise the requests wait for its end.
   /// - Parameters:
   ///   - baseURL: the subject of the failure (69).
   ///   - lifting: the advice for an operator who knows that upstream is wrong.

@@ -239,7 +239,7 @@ package final class PostgresConnection {
   }
 
   /// True if the server owes an acknowledgement, and sent nothing for nine tenths of TCP_USER_TIMEOUT. The kernel
-  /// counts that time from the packet, which may follow long after the last sign of the server (D2.3). The kernel of a
+  /// counts that time from the packet, which may follow long after the last sign of the server. The kernel of a
   /// server that is only slow acknowledges.
   private var isSilent: Bool {
     var (limit, info) = (UInt32(0), tcp_info())

@@ -113,7 +113,7 @@ package struct Tries: Sendable {
   }
 
   /// True if another try may succeed. The session of a program that was killed, or whose network dropped everything,
-  /// keeps the schema until the server notices (D1.2).
+  /// keeps the schema until the server notices.
   package mutating func mayFollow(_ failure: Failure, at now: ContinuousClock.Instant) -> Bool {
     guard failure.kind == .owned else {
       firstOwned = nil

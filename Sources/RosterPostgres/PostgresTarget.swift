@@ -15,7 +15,7 @@ package struct PostgresTarget: Sendable, Equatable {
   /// - Parameters:
   ///   - text: As `psql` takes it.
   ///   - source: Where it comes from, for the message.
-  /// - Throws: `Failure` (78) without any part of the text, since each may be a part of the password (D7.5).
+  /// - Throws: `Failure` (78) without any part of the text, since each may be a part of the password.
   package init(_ text: String, from source: String = "--to") throws(Failure) {
     // libpq would take an empty text for the default database of this machine.
     guard text.contains(where: { !$0.isWhitespace }) else { throw Self.unreadable(source, cause: "it is empty") }

@@ -142,7 +142,7 @@ package final class Replica {
     }
   }
 
-  /// Tables that hold rows of a cache. The position lists them; without it, their comments say it (D7.2).
+  /// Tables that hold rows of a cache. The position lists them; without it, their comments say it.
   func ownTables() throws -> [String] {
     let listed = "OR c.relname IN (SELECT unnest(table_names) FROM \(sql.name(ReplicaNames.position)))"
     return try connection.run(
@@ -176,7 +176,7 @@ package final class Replica {
 
   // MARK: Schema
 
-  /// Tables with rosterd's comment and without a position are copied again (D7.2), also if a user has views on them.
+  /// Tables with rosterd's comment and without a position are copied again, also if a user has views on them.
   private func refuseForeignSchema() throws {
     if try hasPosition() { return }
     let found = try connection.run(

@@ -79,7 +79,7 @@ extension Replica {
     try connection.run(sql.readers(of: tables), with: [schema]).compactMap { $0.first ?? nil }
   }
 
-  /// A value might be changed by the type that a user has given to a column (D7.2).
+  /// A value might be changed by the type that a user has given to a column.
   private func refuseAlteredColumns(_ tables: [ReplicaTable]) throws {
     guard !tables.isEmpty, let found = try connection.run(sql.alteredColumn(tables)).first else { return }
     throw Failure(

@@ -50,7 +50,7 @@ struct TableSwap {
     }
   }
 
-  /// A lock of another session ends a copy after 5 s (D7.3).
+  /// A lock of another session ends a copy after 5 s.
   private static let attempts = 5
 
   // MARK: Views

@@ -36,7 +36,7 @@ package final class EventEntry: Sendable {
   }
 
   /// Upper limit for the size of the frame. If the frame may be large, this is its size, because a reader that could
-  /// have it would be dropped (S2.6). Usually it is known without making the frame.
+  /// have it would be dropped. Usually it is known without making the frame.
   var cost: Int {
     let limit = costWithoutFrame
     return limit > Self.largeFrame ? frame.count : limit

@@ -7,7 +7,7 @@ import Synchronization
 package final class EventLog: Sendable {
   /// Number of events that a returning reader can get.
   package static let kept = 1024
-  /// Limit in bytes for new events that wait for one reader. A reader above it is dropped (S2).
+  /// Limit in bytes for new events that wait for one reader. A reader above it is dropped.
   package static let backlog = 256 * 1024
 
   /// The next events for one reader.

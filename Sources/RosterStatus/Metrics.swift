@@ -35,7 +35,7 @@ package final class Metrics: Sendable {
     counts.withLock { $0.syncSeconds.observe(duration.seconds) }
   }
 
-  /// Counts records that incremental pulls had missed and a whole pull found (I10.2).
+  /// Counts records that incremental pulls had missed and a whole pull found.
   func missed(_ records: Int, of resource: String) {
     counts.withLock { $0.missed[resource, default: 0] += records }
   }

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 import Glibc
 internal import RosterCore
 
-/// A listening Unix socket. It gets its name when it can answer, and removes only its own name (S3).
+/// A listening Unix socket. It gets its name when it can answer, and removes only its own name.
 struct SocketFile {
   let descriptor: Int32
   private let path: String

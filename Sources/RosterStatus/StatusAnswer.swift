@@ -45,7 +45,7 @@ extension Response {
     return response
   }
 
-  /// Headers of every answer: other sites cannot show it in a frame, load it, or read it as another type (S10).
+  /// Headers of every answer: other sites cannot show it in a frame, load it, or read it as another type.
   static let seclusion = [
     Request.Header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     Request.Header("X-Content-Type-Options", "nosniff"), Request.Header("Cross-Origin-Resource-Policy", "same-origin"),
@@ -80,7 +80,8 @@ struct Problem: Codable, Equatable {
 }
 
 extension DaemonStatus {
-  /// The first state that applies, in the contract's order. It depends only on stored facts, so that a restart does not
+  /// The first state that applies, in the order of docs/STATUS.md. It depends only on stored facts, so that a restart
+  /// does not
   /// change it.
   static func state(stopping: Bool, token: TokenStatus, sync: Sync, resources: [CachedResource]) -> State {
     let running = sync.current != nil

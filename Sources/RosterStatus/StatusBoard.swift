@@ -2,8 +2,8 @@ package import FoundationEssentials
 package import RosterCore
 import Synchronization
 
-/// Holds the values that `/v1/status` and `/metrics` show. Its methods never wait for the database or for upstream
-/// (S1), and any thread may call them.
+/// Holds the values that `/v1/status` and `/metrics` show. Its methods never wait for the database or for upstream,
+/// and any thread may call them.
 package final class StatusBoard: Sendable {
   fileprivate struct State {
     var cache: CacheFacts
@@ -13,7 +13,7 @@ package final class StatusBoard: Sendable {
     /// Start of `current`, by `uptime`.
     var began = Duration.zero
     var last: SyncRecord?
-    /// The last sync that was neither cancelled nor killed. Its trouble lasts until the next one (S18.3).
+    /// The last sync that was neither cancelled nor killed. Its trouble lasts until the next one.
     var conclusive: SyncRecord?
     var next: SteadyDate?
     /// True if `next` is the time at which `limit.budget` has room for the sync.
@@ -51,7 +51,7 @@ package final class StatusBoard: Sendable {
     /// No limits, unless given.
     /// - Parameters:
     ///   - interval: time from the end of a sync to the next.
-    ///   - heldUntil: the time before which upstream wants no request (P11).
+    ///   - heldUntil: the time before which upstream wants no request.
     ///   - budget: `limit.budget`, and the requests in its last window.
     ///   - certificateEnd: expiry of the client certificate.
     ///   - secrets: the places of the token and of other secrets in a request.
@@ -91,7 +91,7 @@ package final class StatusBoard: Sendable {
   private let state: Mutex<State>
 
   /// `cache` and `last` are the facts of earlier runs from the cache. `measure` calls `sizes`, which uses stat(2) by
-  /// default. `limits` is called for each look, and must not wait (S1).
+  /// default. `limits` is called for each look, and must not wait.
   package init(
     version: String = rosterdVersion, pid: Int32, startedAt: Date, baseURL: String, cachePath: String,
     config: DaemonStatus.Config, flow: String, clock: WallClock, cache: CacheFacts = CacheFacts(),
@@ -160,13 +160,13 @@ package final class StatusBoard: Sendable {
   }
 
   /// Measures the cache's files. Answers contain the last measured sizes, because a file system may hang and a request
-  /// must not (S1).
+  /// must not.
   package func measure() {
     let sizes = sizes()
     state.withLock { $0.sizes = sizes }
   }
 
-  /// Ends the notes about caches that were moved aside if their files were removed (S17.3). Looks at no file without
+  /// Ends the notes about caches that were moved aside if their files were removed. Looks at no file without
   /// such a note.
   package func lookAtMovedCaches() {
     let cache = state.withLock(\.cache)
@@ -179,7 +179,7 @@ package final class StatusBoard: Sendable {
     }
   }
 
-  /// Call this when the current sync has ended and readers can see its result (P2). `cache` has the facts that readers
+  /// Call this when the current sync has ended and readers can see its result. `cache` has the facts that readers
   /// see now; nil if they are not known.
   package func syncEnded(_ report: SyncRecord, cache: CacheFacts?) {
     let now = clock.uptime()
@@ -224,7 +224,7 @@ package final class StatusBoard: Sendable {
   /// Sets the failure that refused a reload; nil if the configuration file did. Call this before the event.
   package func refuses(by failure: Failure?) { change { $0.refusal = failure } }
 
-  /// Sets why the client certificate cannot be read before a sync; nil as soon as it can, without a reload (T15.3).
+  /// Sets why the client certificate cannot be read before a sync; nil as soon as it can, without a reload.
   /// Call this before the event.
   package func refusesCertificate(by failure: Failure?) { change { $0.certificateFailure = failure } }
 
@@ -306,7 +306,7 @@ extension StatusBoard {
   }
 
   /// Rows of `syncs` in the form of the status. A sync that runs here counts as running even if its row has an end.
-  /// That end is not reported yet, and a request would join the sync (P12).
+  /// That end is not reported yet, and a request would join the sync.
   package func recent(_ rows: [SyncRecord]) -> [SyncRecord] {
     let (current, last) = state.withLock { ($0.current, $0.last) }
     return rows.map { row in

@@ -260,7 +260,7 @@ extension StatusConnection {
 // MARK: Event streams
 
 extension StatusConnection {
-  /// Time between two writes to a reader. With a call for every page, fifty readers would delay other clients (S1).
+  /// Time between two writes to a reader. With a call for every page, fifty readers would delay other clients.
   private static let pace = TimeAmount.milliseconds(20)
   private static let streamHeaders = [Request.Header("Content-Type", "text/event-stream")]
 

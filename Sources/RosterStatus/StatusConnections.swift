@@ -27,7 +27,7 @@ final class StatusConnections {
   }
 
   /// Adds a connection. If there are too many, closes the one that has been idle longest, and prefers connections
-  /// without an open answer (S2).
+  /// without an open answer.
   func add(_ connection: StatusConnection) {
     if open.count >= limit, let idle = open.values.min(by: { $0.isIdler(than: $1) }) {
       // The connection is removed at once, because another accept in the same turn must find another one.

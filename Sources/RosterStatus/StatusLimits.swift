@@ -5,19 +5,19 @@ import NIOHTTP1
 internal import RosterCore
 import Synchronization
 
-/// Limits for all clients of the status socket together (S2).
+/// Limits for all clients of the status socket together.
 package struct StatusLimits: Sendable {
   /// Number of open connections. Beyond it, the connection that has been idle longest is closed.
   package var connections = most
   /// Time for a request to become complete, from the connection or its first byte on.
   package var incomplete = Duration.seconds(10)
-  /// Time between two checks of the socket's name. S3 allows 10 s.
+  /// Time between two checks of the socket's name. A new socket may take 10 s.
   package var nameCheck = Duration.seconds(9)
   /// Number of answers that are made from the database at a time: a thousand syncs take half a megabyte before they
   /// become text.
   package var maxWork = 4
 
-  /// The contract's limits, whatever the process may open.
+  /// The documented limits, whatever the process may open.
   package init() {}
 
   /// - Parameter descriptors: limit of open descriptors of the process (RLIMIT_NOFILE). Permanent clients must leave
@@ -93,7 +93,7 @@ final class RareWarning: Sendable {
   private static let distance = TimeAmount.minutes(1)
 }
 
-/// Counts the bytes of a head before the parser has all of it (S2.2). The parser limits the fields, but not the line.
+/// Counts the bytes of a head before the parser has all of it. The parser limits the fields, but not the line.
 final class HeadLimit: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -129,7 +129,7 @@ extension StatusRequest {
     isHTTP11 = head.version.minor >= 1
   }
 
-  /// Size limit of a body (S2.3).
+  /// Size limit of a body.
   static let maxBody = 64 * 1024
 
   /// The refusal of a head; nil if it is accepted.

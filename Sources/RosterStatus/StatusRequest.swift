@@ -9,7 +9,7 @@ package struct StatusRequest: Sendable, Equatable {
   package var target: String
   /// The headers in the order of their arrival.
   package var headers: [Request.Header] = []
-  /// The whole body, within the limit of S2; empty if the request has no body.
+  /// The whole body, within the limit; empty if the request has no body.
   package var body: [UInt8] = []
   /// The user id of the client (SO_PEERCRED, unix(7)); nil if the kernel does not report it.
   package var peer: UInt32?
@@ -73,7 +73,7 @@ package struct StatusRequest: Sendable, Equatable {
   }
 }
 
-/// Requests that another web site causes in a browser (S10). Such a site can reach a socket that a port of loopback
+/// Requests that another web site causes in a browser. Such a site can reach a socket that a port of loopback
 /// leads to. It uses a name that its owner points at 127.0.0.1 (DNS rebinding), or an address on its pages.
 extension StatusRequest {
   /// The reason why the request is refused; nil if no other site can have caused it.

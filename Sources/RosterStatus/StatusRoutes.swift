@@ -5,7 +5,7 @@ package import RosterCore
 package struct StatusRoutes: Sendable {
   private struct Syncs: Encodable { var syncs: [SyncRecord] }
 
-  /// The permitted values of `limit` (contract, section 6).
+  /// The permitted values of `limit` (docs/STATUS.md).
   private static let limits = 1...1000
   private static let defaultLimit = 20
 
@@ -41,7 +41,7 @@ package struct StatusRoutes: Sendable {
     self.rejected = rejected
   }
 
-  /// The routes of the metrics socket: those for monitors (S11).
+  /// The routes of the metrics socket: those for monitors.
   package var ofMonitors: StatusRoutes {
     var routes = self
     routes.offersAll = false
@@ -227,7 +227,7 @@ struct BadParameter: Error {
 extension SyncRequest {
   private static let keys = ["allow_removal", "retry_session", "new_token", "fresh"]
 
-  /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query (S12).
+  /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query.
   fileprivate static func refusal(of body: [UInt8]) -> String {
     if let other = BooleanObject.values(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
       return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
@@ -236,7 +236,7 @@ extension SyncRequest {
     return "the body must be empty or a JSON object such as \(form)"
   }
 
-  /// nil if the body differs from the contract. An unknown key could be a misspelt permission.
+  /// nil if the body is not the documented one. An unknown key could be a misspelt permission.
   fileprivate init?(body: [UInt8]) {
     self.init()
     if body.isEmpty { return }

@@ -5,7 +5,7 @@ import NIOPosix
 package import RosterCore
 import Synchronization
 
-/// Answers on the status socket, on a separate thread: neither a fast sync nor the database can delay it (S1).
+/// Answers on the status socket, on a separate thread: neither a fast sync nor the database can delay it.
 package final class StatusServer: Sendable {
   /// The address of the socket.
   package enum Place: Sendable, Equatable {
@@ -24,7 +24,7 @@ package final class StatusServer: Sendable {
     var nameCheck: RepeatedTask?
   }
 
-  /// How long requests in progress may take when the server stops: P13 leaves 5 s for the whole daemon.
+  /// How long requests in progress may take when the server stops: the whole daemon has 5 s.
   private static let grace = TimeAmount.milliseconds(400)
 
   private let place: Place

@@ -12,7 +12,7 @@ struct WebExchange {
     case ended
   }
 
-  /// Limit of a head, the same as on the status socket (S2).
+  /// Limit of a head, the same as on the status socket.
   private static let maxHead = 16 * 1024
   /// Bytes that are read at once, and that may wait for a client.
   private static let chunk = 64 * 1024

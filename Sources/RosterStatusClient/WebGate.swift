@@ -64,7 +64,7 @@ struct WebGate {
     return path == "/" ? .answer(.entrance(to: folder, cookie)) : .forward(question, cookie: cookie + "\r\n")
   }
 
-  /// The reason why the request is refused as on the status socket (S10.3, S10.4); nil if no other site can have caused
+  /// The reason why the request is refused as on the status socket; nil if no other site can have caused
   /// it. Such a site on another port of 127.0.0.1 is the same site to a browser, which then sends the cookie.
   private func crossSiteRefusal(of request: WebRequest, host: Substring, path: String) -> String? {
     let own = "http://\(host.lowercased())"

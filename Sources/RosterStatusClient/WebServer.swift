@@ -8,7 +8,7 @@ package struct WebServer {
   private let maxConnections: Int
   /// Few enough that each new connection is read from before others can put it out.
   private static let acceptsPerTurn = 32
-  /// Time for a complete head, the same as on the status socket (S2).
+  /// Time for a complete head, the same as on the status socket.
   private static let patience = Duration.seconds(10)
 
   private let listener: Int32

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterCore
 
-/// Decides which pages a sync transfers without their validators, so that lying validators are found (P15). Each page
+/// Decides which pages a sync transfers without their validators, so that lying validators are found. Each page
 /// has a moment of its own in each period, by a digest of its address. Pure.
 struct AuditSchedule: Sendable, Equatable {
   /// Period in which each page is audited; nil if never.

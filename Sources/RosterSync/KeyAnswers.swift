@@ -1,6 +1,6 @@
 package import RosterCore
 
-/// The answers of `by_key` to the questions for the missing records of one resource, over all its lists (P8, P16).
+/// The answers of `by_key` to the questions for the missing records of one resource, over all its lists.
 /// Pure.
 package struct KeyAnswers: Sendable, Equatable {
   /// The result of the control question.
@@ -25,7 +25,7 @@ package struct KeyAnswers: Sendable, Equatable {
   package var control: Control?
   /// The first failure of a question; nil if each has an answer.
   package var failure: Failure?
-  /// The question, or the resource, that the next sync leaves out if its questions ended this one (E7.8).
+  /// The question, or the resource, that the next sync leaves out if its questions ended this one.
   package var pausing: String?
   /// True if no further key is asked for.
   package private(set) var hasEnded = false
@@ -43,7 +43,7 @@ package struct KeyAnswers: Sendable, Equatable {
   /// True if this sync has seen that `by_key` finds a record that upstream has.
   package var isProven: Bool { found > 0 || control == .found }
 
-  /// True if the control question decides whether the keys that were not found are removed (P16.1).
+  /// True if the control question decides whether the keys that were not found are removed.
   package var needsControl: Bool { !isProven && control == nil && !hasEnded && (notFound > 0 || hasUnclear) }
 
   /// Notes the answer to a question.
@@ -75,7 +75,7 @@ package struct KeyAnswers: Sendable, Equatable {
   }
 }
 
-/// A question of `by_key` for keys that it must find (P16).
+/// A question of `by_key` for keys that it must find.
 package struct ControlQuestion: Sendable, Equatable {
   /// The keys, as texts.
   package var keys: [String]

@@ -118,7 +118,7 @@ extension PullPlan.List {
     }
   }
 
-  /// The next page, unless it has the address of an earlier one and the list is over or a circle (G5.4, G5.7).
+  /// The next page, unless it has the address of an earlier one and the list is over or a circle.
   private mutating func onward(
     to next: PageRequest, from page: PageRequest, _ facts: ListFacts, isReused: Bool
   ) throws(Failure) -> PageRequest? {
@@ -143,7 +143,7 @@ extension PullPlan.List {
     return next.repeated()
   }
 
-  /// Throws if a chain has no end (65). A list by numbers is pulled again (P7).
+  /// Throws if a chain has no end (65). A list by numbers is pulled again.
   mutating func stale(_ page: PageRequest) throws(Failure) {
     let cause = "it has no new record, like most pages before it"
     if isChain { throw ignored(page) ?? endless(page, cause: cause) }
@@ -155,7 +155,7 @@ extension PullPlan.List {
     way = .ended
   }
 
-  /// An announced page with the records of page 1, or with another number of records than predicted, is drift (P7).
+  /// An announced page with the records of page 1, or with another number of records than predicted, is drift.
   mutating func checkAnnounced(_ job: PullPlan.PageJob, facts: ListFacts, content: PageContent) {
     guard drift == nil, let first else { return }
     let page = job.page.number
@@ -174,7 +174,7 @@ extension PullPlan.List {
     if drift != nil { way = .ended }
   }
 
-  /// Upstream may answer a request after the last page with the last page again (G5.9). Records that move during the
+  /// Upstream may answer a request after the last page with the last page again. Records that move during the
   /// pull can have the same effect on one page, but not on two.
   /// - Returns: True if the page is no part of the list.
   private mutating func repeatsPrevious(_ page: PageRequest, _ facts: ListFacts, _ content: PageContent) -> Bool {

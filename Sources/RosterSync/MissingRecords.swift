@@ -4,7 +4,7 @@ import RosterCore
 import RosterDecode
 import RosterFetch
 
-/// Requests each record that no page lists any more (P8): an absent record is not always a deleted one. No answer of an
+/// Requests each record that no page lists any more: an absent record is not always a deleted one. No answer of an
 /// earlier sync is used.
 struct MissingRecords: Sendable {
   /// Number of records that are looked up, requested and kept together.
@@ -17,11 +17,11 @@ struct MissingRecords: Sendable {
   let session: PullSession
   let fetcher: PageFetcher
   let concurrency: Int
-  /// After a longer Retry-After no further key is asked for (P11.10).
+  /// After a longer Retry-After no further key is asked for.
   let maxRetryAfter: Duration
   let clock: WallClock
   let context: PageFetcher.SyncContext
-  /// The pauses of earlier syncs, with the questions that led to them (E7.8).
+  /// The pauses of earlier syncs, with the questions that led to them.
   let pauses: RequestPauses
 
   /// One request, and a key that the answer must have. Without that key, an answer shows only which keys upstream has.
@@ -59,7 +59,7 @@ struct MissingRecords: Sendable {
     }
   }
 
-  /// Requests keys that `by_key` must find (P16).
+  /// Requests keys that `by_key` must find.
   /// - Parameter isConclusive: False if upstream may have removed the records of these keys.
   func control(_ keys: [MissingRecord.Key], isConclusive: Bool, answers: inout KeyAnswers) async throws {
     if pauses.questions.contains(plan.resource.name) { return answers.end(leftOut(nil)) }
@@ -83,7 +83,7 @@ struct MissingRecords: Sendable {
   // MARK: Questions that are left out
 
   /// True if the answer to this question ended an earlier sync with a pause, and no sync was published since. Asked
-  /// again, it could end each sync before the lists of children are pulled (E7.8).
+  /// again, it could end each sync before the lists of children are pulled.
   private func endedSync(_ lookup: KeyRequests.KeyLookup) -> Bool {
     pauses.questions.contains(lookup.request.url)
   }
@@ -139,7 +139,7 @@ struct MissingRecords: Sendable {
   }
 
   /// Ends the questions. If they ended this sync before the lists of children are pulled, the next one must not ask the
-  /// same again (E7.8).
+  /// same again.
   private func end(_ failure: Failure, at lookup: KeyRequests.KeyLookup, answers: inout KeyAnswers) {
     if failure.trouble == .budget {
       answers.pausing = plan.resource.name
@@ -155,8 +155,8 @@ struct MissingRecords: Sendable {
   /// does not say enough.
   ///
   /// An answer may have fewer records than were asked for, because upstream limits their number. Therefore the rest is
-  /// asked for again, together with a key that was found, until an answer has that key and no other one (P8.7). A
-  /// record of unknown key may be any of the rest, so that smaller parts of the rest are asked for (P9).
+  /// asked for again, together with a key that was found, until an answer has that key and no other one. A
+  /// record of unknown key may be any of the rest, so that smaller parts of the rest are asked for.
   private func take(
     _ answer: FetchedRecords, to question: Question, answers: inout KeyAnswers
   ) async throws -> [Question] {
@@ -229,7 +229,7 @@ extension Failure {
     }
   }
 
-  /// True if the failure of a question ends the sync. Otherwise the sync publishes what it has pulled (P8.8).
+  /// True if the failure of a question ends the sync. Otherwise the sync publishes what it has pulled.
   var endsSync: Bool {
     switch kind {
     case .cannotWrite, .defect: true

@@ -13,7 +13,7 @@ struct PageContent: Sendable {
 }
 
 /// The first and the last page of a list with a total. An upstream without a page after its total may answer with one
-/// of them again (G5.8).
+/// of them again.
 struct PageEdges: Sendable {
   private var pages: [PageContent] = []
 

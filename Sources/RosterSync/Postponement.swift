@@ -3,7 +3,7 @@ package import RosterCore
 package import RosterFetch
 
 /// A sync that is not started because `limit.budget` has no room for it. It is assumed to need as many requests as the
-/// last one. A sync that is larger than the budget, or was interrupted by it, starts when the window is empty (P1).
+/// last one. A sync that is larger than the budget, or was interrupted by it, starts when the window is empty.
 package struct Postponement: Sendable, Equatable {
   /// The time at which the budget has room.
   package var until: Date

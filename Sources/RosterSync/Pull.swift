@@ -6,10 +6,10 @@ import RosterDecode
 import RosterFetch
 import Synchronization
 
-/// Pulls every page of every list, a bounded number at a time, and stores them as they arrive (P1, P4, P6). It is a
+/// Pulls every page of every list, a bounded number at a time, and stores them as they arrive. It is a
 /// class, because every request has it.
 final class Pull: Sendable {
-  /// Maximum age at which a page without a validator is reused from an interrupted sync (P4).
+  /// Maximum age at which a page without a validator is reused from an interrupted sync.
   static let takeOver: Duration = .seconds(15 * 60)
 
   let lists: [PulledList]
@@ -19,7 +19,7 @@ final class Pull: Sendable {
   let progress: PullProgress
   /// Start of the sync.
   let startedAt: Date
-  /// Times without requests, by which kept pages do not become older (E8.1).
+  /// Times without requests, by which kept pages do not become older.
   let pauses: RequestPauses
   private let logger: Logger
   /// Places of `expect` that were warned of, with their resources.
@@ -44,7 +44,7 @@ final class Pull: Sendable {
     return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
   }
 
-  /// Pulls the lists of children. One failed list does not end the others (E7).
+  /// Pulls the lists of children. One failed list does not end the others.
   func run(_ supply: ListSupply) async throws -> ChildOutcome {
     try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
   }
@@ -137,7 +137,7 @@ final class Pull: Sendable {
   }
 
   /// The time of the page's answer if it may be reused without a request, otherwise nil. The first page is always
-  /// requested, and must be unchanged (P4). A page that was received in the future has no known age, because the clock
+  /// requested, and must be unchanged. A page that was received in the future has no known age, because the clock
   /// was wrong. After a pause a page with a validator is reused too. Otherwise a list of more pages than `limit.budget`
   /// would never be complete.
   private func answerToTakeOver(
@@ -160,7 +160,7 @@ final class Pull: Sendable {
     return ListFacts(known, of: list).contradicts(first, inChain: list.paging.followsAnswers) ? nil : receivedAt
   }
 
-  /// True if the page is transferred without its validator (P15.1).
+  /// True if the page is transferred without its validator.
   private func isAudited(_ known: CachedPage, job: PullPlan.PageJob, of list: PulledList) -> Bool {
     known.state == .published && list.audits.isDue(job.page.address, digest: fetcher.digest)
   }
@@ -192,7 +192,7 @@ final class Pull: Sendable {
     return false
   }
 
-  /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones (P15.3).
+  /// Throws a `ValidatorLie` if the validator is the stored one and the records are not the stored ones.
   private func expectHonest(
     _ page: FetchedPage, job: PullPlan.PageJob, list: PulledList, known: [CachedPage]
   ) async throws {
@@ -253,7 +253,7 @@ extension Pull {
     }
   }
 
-  /// A failure ends the sync, or only the list of a child (E7).
+  /// A failure ends the sync, or only the list of a child.
   private func failed(_ error: any Error, job: PullPlan.PageJob, work: inout PullState) {
     guard let list = work.lists[job.list]?.list, list.isChild, let failure = error as? Failure, failure.endsOneList,
       !failure.isPause(beyond: progress.host.settings.maxRetryAfter)
@@ -297,7 +297,7 @@ extension Pull {
     }
     work.children.note(list, outcome: outcome)
     var end = list.end(after: outcome)
-    // A list is as old as its oldest answer. An empty list by its status (E4.1) is kept as long as any other.
+    // A list is as old as its oldest answer. An empty list by its status is kept as long as any other.
     end.receivedAt = earliestReceivedAt ?? clock.now()
     if end.answered == nil { end.answered = end.receivedAt }
     progress.ended(end)
@@ -339,7 +339,7 @@ extension Pull {
     }
   }
 
-  /// The list is empty (E4.1), or its parent has disappeared (E7.3).
+  /// The list is empty, or its parent has disappeared.
   private func decline(
     _ status: Int, answered: Date, job: PullPlan.PageJob, list: PulledList, work: inout PullState
   ) {
@@ -411,7 +411,7 @@ extension Pull {
 }
 
 extension Failure {
-  /// True if the failure of a request concerns the list of its page only (E7.1, E7.2).
+  /// True if the failure of a request concerns the list of its page only.
   fileprivate var endsOneList: Bool {
     switch (kind, reason) {
     case (.badAnswer, _): true
@@ -421,7 +421,7 @@ extension Failure {
     }
   }
 
-  /// True if upstream wants no request for longer than a sync waits, which concerns all its requests (P11.10, E7.8).
+  /// True if upstream wants no request for longer than a sync waits, which concerns all its requests.
   func isPause(beyond maxRetryAfter: Duration) -> Bool { (retryAfter ?? .zero) > maxRetryAfter }
 }
 

@@ -17,7 +17,7 @@ package struct PullPlan: Sendable {
     package var list: Int
     /// The request of the page, and its place in the list.
     package var page: PageRequest
-    /// True if the first page announced this page, so that it must exist (P7).
+    /// True if the first page announced this page, so that it must exist.
     package var isAnnounced: Bool
     /// True if the page before it, which led to this page, was not transferred in this pull.
     package var isFromKept: Bool
@@ -64,9 +64,9 @@ package struct PullPlan: Sendable {
     var isPreviousAgain = false
     /// The number of the page that has the records of the page before it. The next page shows whether the list is over.
     var repeatedPage: Int?
-    /// True if records came after the total (G5.8).
+    /// True if records came after the total.
     var isTotalPassed = false
-    /// True if a next value stayed the same while the pages differ (G5.7).
+    /// True if a next value stayed the same while the pages differ.
     var isScroll = false
     /// True if the first page was transferred and differs from the known one.
     var isFirstNew = false
@@ -146,7 +146,7 @@ package struct PullPlan: Sendable {
 
   /// The next page to request; nil if no page can be requested now. Lists that follow their answers have priority,
   /// because each of their pages waits for the previous one.
-  /// - Parameter concurrency: limit for the pages in flight, over all lists (P1).
+  /// - Parameter concurrency: limit for the pages in flight, over all lists.
   package mutating func next(concurrency: Int) -> PageJob? {
     guard !isStopped, inFlight < concurrency, waitingBytes < Self.backlog else { return nil }
     guard let place = lists.firstIndex(where: { $0.isFollowing }) ?? lists.firstIndex(where: { $0.isOpen }),
@@ -228,7 +228,7 @@ package struct PullPlan: Sendable {
     }
   }
 
-  /// The page is past the end (`beyond`, G5.8).
+  /// The page is past the end (`beyond`).
   package mutating func wasPastTheEnd(_ job: PageJob) {
     land(job)
     change(job.list) { $0.endsAfterLast() }
@@ -255,7 +255,7 @@ package struct PullPlan: Sendable {
           : "upstream does not know the address any more that page \(page - 1) led to")
   }
 
-  /// Upstream refuses an incremental pull (I8.1), or has forgotten the delta token (I7.2): the list is
+  /// Upstream refuses an incremental pull, or has forgotten the delta token: the list is
   /// pulled whole.
   mutating func wasRefused(_ job: PageJob, status: Int) {
     land(job)
@@ -312,19 +312,19 @@ package struct PullPlan: Sendable {
 
 /// The outcome of the pull of one list.
 package struct PullOutcome: Sendable, Equatable {
-  /// The reason why the pages do not fit together (P7); nil if the pages show no such reason.
+  /// The reason why the pages do not fit together; nil if the pages show no such reason.
   package var drift: String?
   /// True if all pages have the same records, whichever page was requested.
   package var isParameterIgnored = false
-  /// The first validator that lied (P15); nil if none was found.
+  /// The first validator that lied; nil if none was found.
   var lie: ValidatorLie?
   /// The number of records, if the definition names a place for it.
   package var count: Int?
   /// Facts that the mark of a list with `since` depends on.
   var extent = PullExtent()
-  /// The status with which upstream refused to continue an incremental pull (I8.1); nil if it did not.
+  /// The status with which upstream refused to continue an incremental pull; nil if it did not.
   package var refusal: Int?
-  /// True if upstream has forgotten the delta token (I7.2).
+  /// True if upstream has forgotten the delta token.
   package var isTokenForgotten = false
   /// The delta token of the last page.
   var token: String?
@@ -336,19 +336,19 @@ package struct PullOutcome: Sendable, Equatable {
   var hasPages = false
   /// True if the list has more than one page.
   var hasSeveralPages = false
-  /// True if records came after the total that upstream reports, which is capped (G5.8).
+  /// True if records came after the total that upstream reports, which is capped.
   var isTotalPassed = false
-  /// True if only upstream knew the position in the list, so that a repeated request may have lost a page (G5.7).
+  /// True if only upstream knew the position in the list, so that a repeated request may have lost a page.
   var isScroll = false
-  /// True if it refused the first page of an incremental pull from a mark (I8.1).
+  /// True if it refused the first page of an incremental pull from a mark.
   var isStartRefused = false
   /// True if the list goes on after an unchanged empty page that was its end in an earlier sync.
   var isLonger = false
-  /// True if the only page is full and has no next value, without another sign of the end (G5.13).
+  /// True if the only page is full and has no next value, without another sign of the end.
   var lacksNext = false
-  /// True if the last of several pages is full and has no next value (G5.13).
+  /// True if the last of several pages is full and has no next value.
   var endsFull = false
   /// The number of records on the longest page, if all pages have fewer than `size` and upstream alone knew where the
-  /// next one begins (G5.14).
+  /// next one begins.
   var shortenedTo: Int?
 }

@@ -84,15 +84,15 @@ struct PullState {
 struct ListRefusal: Sendable {
   var place: ListPlace
   var status: Int
-  /// True if upstream has forgotten the delta token (I7.2).
+  /// True if upstream has forgotten the delta token.
   var isTokenForgotten: Bool
 }
 
 /// The failures of the lists of one resource.
 struct ListFailures: Sendable {
-  /// The first failure. That of a vanished list counts only if no other list failed (E7.6).
+  /// The first failure. That of a vanished list counts only if no other list failed.
   private(set) var first: Failure?
-  /// The first server error, which fails the sync if no list was obtained (E7.2).
+  /// The first server error, which fails the sync if no list was obtained.
   private(set) var serverError: Failure?
 
   mutating func note(_ failure: Failure) {
@@ -130,11 +130,11 @@ struct ChildOutcome: Sendable {
   var drifts: [String: [ListDrift]] = [:]
   /// The first validator that lied, by resource.
   var lies: [String: ValidatorLie] = [:]
-  /// Lists whose incremental pull upstream refused to continue (I7.2, I8.1).
+  /// Lists whose incremental pull upstream refused to continue.
   var refusals: [String: [ListRefusal]] = [:]
   /// True for resources whose upstream ignores `since.param`, false if other incremental pulls received pages.
   var ignoresSince: [String: Bool] = [:]
-  /// Whether the lists of a resource show where their next pages are (G5.13).
+  /// Whether the lists of a resource show where their next pages are.
   var nextSigns: [String: NextSigns] = [:]
   /// The failures of lists, by resource.
   var failures: [String: ListFailures] = [:]
@@ -143,10 +143,10 @@ struct ChildOutcome: Sendable {
   /// Number of lists of each resource that ended with a server error since the last one that did not.
   private var serverErrors: [String: Int] = [:]
 
-  /// After this number of lists in a row that end with a server error, the sync fails (E7.2).
+  /// After this number of lists in a row that end with a server error, the sync fails.
   private static let maxServerErrors = 8
 
-  /// Counts a list that has ended. Returns its server error if it is the last one in a row that is too long (E7.2).
+  /// Counts a list that has ended. Returns its server error if it is the last one in a row that is too long.
   mutating func outage(after serverError: Failure?, of resource: String) -> Failure? {
     guard let serverError else {
       serverErrors[resource] = nil

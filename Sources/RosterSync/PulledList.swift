@@ -4,8 +4,7 @@ import RosterCore
 import RosterDecode
 import RosterFetch
 
-/// The pages of one list, and the resources that use them: an address that several resources list is requested once
-/// (P12).
+/// The pages of one list, and the resources that use them: an address that several resources list is requested once.
 struct PulledList: Sendable {
   private(set) var paging: Paging
   /// Plans in the order of `resources`. The first one's paging applies to all.
@@ -19,9 +18,9 @@ struct PulledList: Sendable {
   private(set) var start: SinceStart?
   /// The mark of a child's list when the sync began.
   private(set) var mark: Mark?
-  /// Decides which published pages are transferred without their validators (P15).
+  /// Decides which published pages are transferred without their validators.
   var audits: AuditSchedule
-  /// True if the last page was kept and not requested, so that the chain is resumed with its link (P4.4).
+  /// True if the last page was kept and not requested, so that the chain is resumed with its link.
   var isResumed = false
 
   private let wholePlans: [RecordPlan]
@@ -57,7 +56,7 @@ struct PulledList: Sendable {
   var since: Since? { wholePlans[0].resource.since }
 
   /// Asks for the whole list again, or for what changed since a mark or a delta token. Throws (65) if the mark cannot
-  /// be converted because its zone is unknown (I2.5), or if the token leads to another origin.
+  /// be converted because its zone is unknown, or if the token leads to another origin.
   mutating func start(from start: SinceStart?, _ links: NextLinks) throws {
     self.start = start
     plans = wholePlans

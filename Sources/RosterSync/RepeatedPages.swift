@@ -1,7 +1,7 @@
 /// Recognises a list without an end. Upstream may ignore the parameter that selects a page. It may also return fresh
 /// cursors for old records, or for records without a key. Pure.
 ///
-/// A single repeated page proves nothing, because records move during a pull (P7). A list is endless if most of its
+/// A single repeated page proves nothing, because records move during a pull. A list is endless if most of its
 /// pages are repetitions. It is also endless after many successive pages that differ but have no new record.
 struct RepeatedPages: Sendable {
   /// The records of a transferred page.
@@ -12,7 +12,7 @@ struct RepeatedPages: Sendable {
     var keys: [Int] = []
     /// True if the page has records that `where` skips, whose keys are not read.
     var isSkipping = false
-    /// True if the page has no record at all. Empty pages between others are not repetitions (G5.2).
+    /// True if the page has no record at all. Empty pages between others are not repetitions.
     var isEmpty = false
   }
 
@@ -37,7 +37,7 @@ struct RepeatedPages: Sendable {
   /// - Returns: True if the list has no end.
   mutating func came(_ page: Page?) -> Bool {
     isLastKnown = false
-    // Empty pages have a limit of their own (G5.10), and do not make repetitions rare.
+    // Empty pages have a limit of their own, and do not make repetitions rare.
     if page?.isEmpty == true { return false }
     pages += 1
     guard let page else { return 2 * again > pages }

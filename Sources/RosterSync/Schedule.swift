@@ -36,7 +36,7 @@ package struct Schedule: Sendable, Equatable {
 
   /// - Parameters:
   ///   - isCacheLost: true if the cache was damaged and replaced by an empty one. The next sync starts at once then,
-  ///     because readers have empty tables. If that has happened within a day before, the disk may be bad (C7.4).
+  ///     because readers have empty tables. If that has happened within a day before, the disk may be bad.
   ///   - hold: the time before which upstream wants no request (Retry-After).
   ///   - random: a number in 0..<1.
   package mutating func next(

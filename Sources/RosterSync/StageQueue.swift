@@ -4,7 +4,7 @@ import RosterCache
 /// page. Pure.
 struct StageQueue {
   /// Number of transferred pages with which a batch is due. It is also due when the first of them has waited for
-  /// `maxWait`, because received pages must survive a kill (P4).
+  /// `maxWait`, because received pages must survive a kill.
   static let batch = 16
   static let maxWait = Duration.milliseconds(10)
   /// Number of confirmed pages with which a batch is due. Such pages are in a file already, unless they were

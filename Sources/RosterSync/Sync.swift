@@ -68,7 +68,7 @@ package actor Sync {
     machine = SyncMachine(upstream: baseURL, resources: plans.map(\.resource))
   }
 
-  /// Adds the permissions of a request that joins this sync (P12). Returns false if it asks for another try of the
+  /// Adds the permissions of a request that joins this sync. Returns false if it asks for another try of the
   /// session after this sync has given up. The request is then for the next sync.
   nonisolated package func joined(by other: SyncRequest) -> Bool {
     request.withLock { request in
@@ -102,7 +102,7 @@ package actor Sync {
   }
 
   /// Publishes. If the session has ended, the steps are repeated once for each caller that requests a retry, also for
-  /// one that joined later (T6).
+  /// one that joined later.
   private func publishRetryingSession(_ session: PullSession) async throws -> SyncRecord {
     while true {
       do { return try await publish(session) } catch let failure as Failure
@@ -114,7 +114,7 @@ package actor Sync {
     }
   }
 
-  /// False if no request has asked for another try of the session: from now on none can (T6).
+  /// False if no request has asked for another try of the session: from now on none can.
   private func mayRetry() -> Bool {
     request.withLock { request in
       hasGivenUp.withLock { $0 = !request.retrySession }
@@ -145,8 +145,8 @@ package actor Sync {
       lifting: "stop rosterd and run: sqlite3 \(cache.path) 'UPDATE cache_identity SET held_until = NULL'")
   }
 
-  /// Decides which lists are pulled whole (I1). Resources of one list are pulled in the same way, from the lowest of
-  /// their marks (I1.3).
+  /// Decides which lists are pulled whole. Resources of one list are pulled in the same way, from the lowest of
+  /// their marks.
   private func chooseStarts(in session: PullSession) async throws {
     let now = clock.now()
     var requests = 0
@@ -181,7 +181,7 @@ package actor Sync {
     return starts.allSatisfy { $0 == starts.first } ? starts.first : nil
   }
 
-  /// True if the budget has room for as many requests as the last whole pull needed (I1.2).
+  /// True if the budget has room for as many requests as the last whole pull needed.
   /// - Parameter requests: Number of requests of the whole pulls that were chosen so far.
   private func mayPullWhole(
     _ list: Int, after requests: inout Int, in session: PullSession
@@ -270,7 +270,7 @@ package actor Sync {
     var compared: ComparedPull?
     if drifts.isEmpty { compared = try await session.compare() }
     let found = compared?.found ?? []
-    // A cancelled sync is reported as cancelled, whatever was found (P13).
+    // A cancelled sync is reported as cancelled, whatever was found.
     try Task.checkCancellation()
     let after = machine.compared(
       found, drifts: drifts, ignoring: Set(byResource { $0.isParameterIgnored ? true : nil }.keys),
@@ -293,7 +293,7 @@ package actor Sync {
     }
   }
 
-  /// Reports duplicate keys in chains that were pulled whole. They may be a sign of a wrong key (P7.11).
+  /// Reports duplicate keys in chains that were pulled whole. They may be a sign of a wrong key.
   func reportRepeats(_ found: [ResourceComparison]) {
     for found in found where !found.isIncremental && found.repeats > 0 {
       let resource = plans.first { $0.resource.name == found.resource }?.resource
@@ -320,7 +320,7 @@ package actor Sync {
   }
 
   /// If one validator lied, the pages that validators confirmed are of no use. These lists are pulled again, without
-  /// validators (P15.4).
+  /// validators.
   private func distrust(_ lies: [String: ValidatorLie], in session: PullSession) async throws -> [Int] {
     try machine.lied(lies)
     let distrusted = Self.withSameAddresses(lies, plans)
@@ -346,7 +346,7 @@ package actor Sync {
 
   var incremental: Set<String> { Set(lists.filter { $0.start != nil }.flatMap(\.resources)) }
 
-  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
+  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole.
   private func reset(_ refused: [Int], in session: PullSession) async throws -> [Int] {
     try machine.reset()
     try await expectRoom(forWhole: refused.filter { pulled[$0].isStartRefused }, in: session)
@@ -362,7 +362,7 @@ package actor Sync {
   }
 
   /// Throws (69) if the budget has no room for whole pulls of lists whose first incremental page upstream refused. Such
-  /// a filter may be refused in each sync (I8.1).
+  /// a filter may be refused in each sync.
   private func expectRoom(forWhole lists: [Int], in session: PullSession) async throws {
     var requests = 0
     for index in lists where !(try await mayPullWhole(index, after: &requests, in: session)) {
@@ -395,7 +395,7 @@ package actor Sync {
     self.ignoresSince[resource] = self.ignoresSince[resource] == true || ignoresSince
   }
 
-  /// The marks after this pull, by resource. Throws (65) if no record of a list has a value of the named form (I2.7).
+  /// The marks after this pull, by resource. Throws (65) if no record of a list has a value of the named form.
   private func nextMarks() throws -> [String: Since.MarkMove] {
     var moves: [String: Since.MarkMove] = [:]
     for (list, outcome) in zip(lists, pulled) {
@@ -431,7 +431,7 @@ package actor Sync {
     ).with(.malformed, [.resource(resource)])
   }
 
-  /// Adds the first records that could not be stored, if the sync fails because of them (P9).
+  /// Adds the first records that could not be stored, if the sync fails because of them.
   func withReason(_ failure: Failure, in session: PullSession) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
     rejected = (try? await session.rejected(resource, limit: Diagnosis.maxConcerned)) ?? []
@@ -452,7 +452,7 @@ package actor Sync {
     return again
   }
 
-  /// Requests the missing records (P8). One that has no answer stays. The sync continues, unless the failure concerns
+  /// Requests the missing records. One that has no answer stays. The sync continues, unless the failure concerns
   /// all requests.
   func askForMissing(_ plans: [RecordPlan], in session: PullSession, by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
@@ -469,7 +469,7 @@ package actor Sync {
 
   private static let isUnlisted = "upstream lists it no more"
 
-  /// Asks for the missing records of each list. At most one control question is asked (P16.3). It comes first if
+  /// Asks for the missing records of each list. At most one control question is asked. It comes first if
   /// `limit.budget` has no room for all questions, because nothing is removed without its answer.
   private func answers(
     _ plan: RecordPlan, in session: PullSession, by fetcher: PageFetcher
@@ -509,14 +509,14 @@ package actor Sync {
     return try await session.listsToAskFor(name).map(AskedList.init)
   }
 
-  /// Asks `by_key` for a key that it must find (P16): one that this pull has seen in the list, else in another list. If
-  /// it saw none, the latest record of the snapshot takes its place, of this list or of another one (I9.2).
+  /// Asks `by_key` for a key that it must find: one that this pull has seen in the list, else in another list. If
+  /// it saw none, the latest record of the snapshot takes its place, of this list or of another one.
   private func askControl(
     _ plan: RecordPlan, preferring list: AskedList, answers: inout KeyAnswers, in session: PullSession,
     by fetcher: PageFetcher
   ) async throws {
     let (name, limit) = (plan.resource.name, MissingRecords.controlKeys)
-    // With `ask`, a page of an incremental pull has keys that upstream may not have any more (I9.1).
+    // With `ask`, a page of an incremental pull has keys that upstream may not have any more.
     let hasRecords = !list.isIncremental || plan.resource.since?.asks != true
     if hasRecords, case let keys = try await session.seenKeys(name, list: list.place.number, limit: limit),
       !keys.isEmpty
@@ -549,7 +549,7 @@ package actor Sync {
       pauses: await session.pauses)
   }
 
-  /// The guard holds for records of an incremental pull that `by_key` did not find (I5.2).
+  /// The guard holds for records of an incremental pull that `by_key` did not find.
   private func guardAsked(_ resource: String, in session: PullSession) async throws {
     guard machine.asksForChanges(resource) else { return }
     try machine.guardAsked(
@@ -603,7 +603,7 @@ package actor Sync {
     resource.pages.style.kind.isSingle ? .fullPage(resource.name, request) : .unseenNext(resource.name, request)
   }
 
-  /// The first resource whose answers do not show whether its list is whole, for status and `explain` (G5.13, G5.14).
+  /// The first resource whose answers do not show whether its list is whole, for status and `explain`.
   private func doubtfulPages() async throws -> Diagnosis? {
     let unseen = zip(lists, pulled).first { $1.lacksNext }
     if let (list, _) = unseen {
@@ -624,7 +624,7 @@ package actor Sync {
     return nil
   }
 
-  /// Logs and returns the number of records that incremental pulls had missed, by resource (I10.2).
+  /// Logs and returns the number of records that incremental pulls had missed, by resource.
   private func missed(in sync: Int64) async -> [String: Int] {
     let mayMiss = lists.contains { $0.since != nil && $0.start == nil }
     guard mayMiss || plans.contains(where: { $0.resource.each != nil }) else { return [:] }

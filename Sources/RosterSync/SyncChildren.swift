@@ -5,7 +5,7 @@ import RosterCore
 import RosterDecode
 import RosterFetch
 
-/// The lists of children, one level of the definitions after the other (E1).
+/// The lists of children, one level of the definitions after the other.
 extension Sync {
   /// Pulls and compares the lists of all children. Their parents were compared and checked against the guard, and the
   /// missing ones were asked for.
@@ -136,7 +136,7 @@ extension Sync {
     return try await pull.compareLists(of: resource) { machine.listDrift($0, count: $1) }
   }
 
-  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole (I7.2, I8.1).
+  /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole.
   private func pullWhole(_ refusals: [String: [ListRefusal]], in session: PullSession) async throws {
     for (resource, lists) in refusals.sorted(by: { $0.key < $1.key }) {
       for list in lists {
@@ -146,8 +146,8 @@ extension Sync {
     }
   }
 
-  /// Requests drifted lists again. A list that has drifted too often has failed (E7.1), or is published with a weak
-  /// proof if it was pulled incrementally (I6.3). Returns true if a list is requested again.
+  /// Requests drifted lists again. A list that has drifted too often has failed, or is published with a weak
+  /// proof if it was pulled incrementally. Returns true if a list is requested again.
   private func repeatLists(
     _ resource: String, drifts: [ListDrift], repeats: inout [Int64: Int], in session: PullSession
   ) async throws -> Bool {
@@ -174,7 +174,7 @@ extension Sync {
     return !again.isEmpty
   }
 
-  /// If a validator of one list lied, all lists are pulled again without validators (P15.4).
+  /// If a validator of one list lied, all lists are pulled again without validators.
   private func distrustLists(_ lies: [String: ValidatorLie], of pull: borrowing ComparedPull) async throws {
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
@@ -189,8 +189,8 @@ extension Sync {
     if case .fail(let failure) = after { throw await withReason(failure, in: session) }
   }
 
-  /// Too many failed lists fail the sync (E7.6, E7.7), and so does a server error if no list was obtained (E7.2). For
-  /// E7.6 an answer 404 or 410 is no failure.
+  /// Too many failed lists fail the sync, and so does a server error if no list was obtained.
+  /// Answers 404 and 410 are no failures here.
   private func judge(_ resource: String, failures: ListFailures, in session: PullSession) async throws {
     let counts = try await session.listCounts(of: resource)
     guard counts.failed > 0 else { return }

@@ -31,7 +31,7 @@ package protocol SyncHost: Sendable {
   /// Reports any other event of the sync.
   func tell(_ event: Event)
 
-  /// Called last, with the result of the sync. Readers already see the snapshot that it published (P2).
+  /// Called last, with the result of the sync. Readers already see the snapshot that it published.
   func ended(_ record: SyncRecord) async
 }
 
@@ -45,7 +45,7 @@ package struct SyncSettings: Sendable, Equatable {
   package var maxRemoval: Int
   /// Period for which syncs and changes are kept.
   package var history: Duration
-  /// Longest time that a sync waits for a time that upstream has named (P11).
+  /// Longest time that a sync waits for a time that upstream has named.
   package var maxRetryAfter: Duration
   /// The rule for next-page addresses at another origin.
   package var links: NextLinks

@@ -1,7 +1,7 @@
 package import RosterCache
 package import RosterCore
 
-/// Decides when a sync pulls again, requests missing records, publishes or gives up (P7, P8, P9), for each resource by
+/// Decides when a sync pulls again, requests missing records, publishes or gives up, for each resource by
 /// its own rules. Pure.
 ///
 /// The states are `pulling` → `comparing` → `publishing`, with `asking` between the last two if records are missing. If
@@ -23,7 +23,7 @@ package struct SyncMachine: Sendable {
     case fail(Failure)
   }
 
-  /// Number of additional pulls that drift of one resource may cause (P7).
+  /// Number of additional pulls that drift of one resource may cause.
   package static let maxRepeats = 2
 
   /// The current state.
@@ -39,7 +39,7 @@ package struct SyncMachine: Sendable {
     if troubles.count > 1 { first?.others = Array(troubles.dropFirst()) }
     return first
   }
-  /// True if the guard stopped this sync (P8): the pulled pages are kept, and shown as pending.
+  /// True if the guard stopped this sync: the pulled pages are kept, and shown as pending.
   package private(set) var isGuarded = false
   /// True if the pulled pages are one state of upstream and all decisions about it were made. It can then be compared
   /// with the snapshot, even if it is not published.
@@ -47,26 +47,25 @@ package struct SyncMachine: Sendable {
   /// The publication's decisions about each resource, apart from its pages.
   package private(set) var decisions: [String: RemovalDecision] = [:]
 
-  /// The resource whose records were all rejected; nil if every resource has a good record (P9).
+  /// The resource whose records were all rejected; nil if every resource has a good record.
   package private(set) var unstorable: String?
 
-  /// Resources whose pages did not fit together in the last attempt: their pulled pages are dropped (P4).
+  /// Resources whose pages did not fit together in the last attempt: their pulled pages are dropped.
   package private(set) var drifted: [String] = []
 
   private let upstream: String
   private let resources: [Resource]
   private var repeats: [String: Int] = [:]
-  /// Resources whose incremental pull drifted too often: their records are published, and their marks are not moved
-  /// (I6.3).
+  /// Resources whose incremental pull drifted too often: their records are published, and their marks are not moved.
   private var weakened: Set<String> = []
   /// Number of keys to ask for, by resource.
   private var asking: [String: Int] = [:]
   /// Parts of the definitions' proofs that the pulls lack.
   private var unproven: [String: Unproven] = [:]
-  /// Incremental pulls whose keys are asked for (I9.1).
+  /// Incremental pulls whose keys are asked for.
   private var askedChanges: [String: ResourceComparison] = [:]
   private var rejected = 0
-  /// Comparisons with rejected records of unknown key, so that nothing of their resources is removed (P9).
+  /// Comparisons with rejected records of unknown key, so that nothing of their resources is removed.
   private var heldBack: [ResourceComparison] = []
   /// Names of their resources.
   var resourcesHeldBack: [String] { heldBack.map(\.resource) }
@@ -124,7 +123,7 @@ package struct SyncMachine: Sendable {
   }
 
   /// The drifts for which a list must be pulled again. A drift of an incremental pull is tolerated after the last
-  /// attempt, and its resource counts as weakened (I6.3).
+  /// attempt, and its resource counts as weakened.
   mutating func tolerating(_ drifts: [String: String], of incremental: Set<String>) -> [String: String] {
     drifts.filter { resource, _ in
       guard incremental.contains(resource), repeats[resource, default: 0] >= Self.maxRepeats else { return true }
@@ -133,20 +132,20 @@ package struct SyncMachine: Sendable {
     }
   }
 
-  /// A whole pull is late, because the budget has no room for it (I1.2).
+  /// A whole pull is late, because the budget has no room for it.
   mutating func postponed(_ resource: String) {
     let problem = Shortcoming.postponed(resource)
     if !problems.contains(where: { $0.sentence == problem.sentence }) { problems.append(problem) }
   }
 
-  /// Call this if upstream refused incremental pulls: their lists are pulled whole (I8.1). Throws (70) unless a pull
+  /// Call this if upstream refused incremental pulls: their lists are pulled whole. Throws (70) unless a pull
   /// has just ended.
   mutating func reset() throws(Failure) {
     guard state == .comparing else { throw defect("reset") }
     state = .pulling
   }
 
-  /// Call this if the steps of a sync begin again, because the session is tried once more (T6). Only the lies of
+  /// Call this if the steps of a sync begin again, because the session is tried once more. Only the lies of
   /// validators remain, because these validators are not trusted any more.
   mutating func restarts() {
     state = .pulling
@@ -154,7 +153,7 @@ package struct SyncMachine: Sendable {
     problems.removeAll { $0.trouble.kind != .validators }
   }
 
-  /// Call this if validators lied: the lists of these resources are pulled again, without validators (P15.4). Throws
+  /// Call this if validators lied: the lists of these resources are pulled again, without validators. Throws
   /// (70) unless a pull has just ended.
   mutating func lied(_ lies: [String: ValidatorLie]) throws(Failure) {
     guard state == .comparing else { throw defect("lied") }
@@ -170,7 +169,7 @@ package struct SyncMachine: Sendable {
     state = .pulling
   }
 
-  /// Call this if lists of a child failed, and the others are published (E7.6). Vanished lists are no shortcoming.
+  /// Call this if lists of a child failed, and the others are published. Vanished lists are no shortcoming.
   mutating func listsFailed(_ resource: String, counts: ListCounts, examples: [FailedList]) {
     let failed = counts.failed - counts.vanished
     guard failed > 0 else { return }
@@ -183,13 +182,12 @@ package struct SyncMachine: Sendable {
     unproven.merge(lists) { $0.union($1) }
   }
 
-  /// True if upstream may have lowered the size of the resource's pages, and no total proves that it skipped no record
-  /// (G5.14).
+  /// True if upstream may have lowered the size of the resource's pages, and no total proves that it skipped no record.
   func hasShortPages(_ resource: String) -> Bool {
     unproven[resource]?.contains(.size) == true && decisions[resource]?.proof != .count
   }
 
-  /// The reason why the pages of one list of a child do not fit together (P7); nil if they fit.
+  /// The reason why the pages of one list of a child do not fit together; nil if they fit.
   func listDrift(_ found: ResourceComparison, count: Int?) -> String? { resource(found)?.drift(found, count: count) }
 
   /// True if the missing records of that resource must be requested.
@@ -199,7 +197,7 @@ package struct SyncMachine: Sendable {
   func questions(about resource: String) -> Int { asking[resource] ?? 0 }
 
   /// Receives the answers about the missing records of a resource. A record is removed only if its own question was
-  /// answered, and if `by_key` has found another one in this sync (P8, P16).
+  /// answered, and if `by_key` has found another one in this sync.
   package mutating func asked(
     _ resource: String, answers: KeyAnswers, allowRemoval: Bool
   ) throws(Failure) {
@@ -226,16 +224,16 @@ package struct SyncMachine: Sendable {
     }
   }
 
-  /// True if `by_key` is asked for the keys of incremental pulls (I9.1).
+  /// True if `by_key` is asked for the keys of incremental pulls.
   func asksForChanges(_ resource: String) -> Bool { askedChanges[resource] != nil }
 
-  /// The next pull asks for the same changes again (I9.2), or is whole again (I1.1).
+  /// The next pull asks for the same changes again, or is whole again.
   private mutating func askAgain(for resource: String) {
     decisions[resource]?.isSettled = false
     if askedChanges[resource] != nil { decisions[resource]?.mark = .stays }
   }
 
-  /// Throws if an incremental pull would remove too many of the records that `by_key` did not find (I5.2).
+  /// Throws if an incremental pull would remove too many of the records that `by_key` did not find.
   mutating func guardAsked(
     _ resource: String, leaving: Int, maxRemoval: Int, allowRemoval: Bool
   ) throws(Failure) {
@@ -392,7 +390,7 @@ extension SyncMachine {
 }
 
 extension ResourceComparison {
-  /// A rejected record of unknown key may be any of the missing ones (P9).
+  /// A rejected record of unknown key may be any of the missing ones.
   fileprivate var areAllKeysKnown: Bool { rejectedUnknown == 0 }
 }
 
@@ -402,13 +400,13 @@ package struct Unproven: OptionSet, Sendable {
   package let rawValue: Int
   /// A sum of parts.
   package init(rawValue: Int) { self.rawValue = rawValue }
-  /// Records came after the total, which is capped (G5.8).
+  /// Records came after the total, which is capped.
   package static let total = Unproven(rawValue: 1)
-  /// Only upstream knew the position in the list (G5.7).
+  /// Only upstream knew the position in the list.
   package static let position = Unproven(rawValue: 2)
-  /// Upstream may have lowered the size of the pages, and may skip the difference (G5.14).
+  /// Upstream may have lowered the size of the pages, and may skip the difference.
   package static let size = Unproven(rawValue: 4)
-  /// The last page is full, and nothing shows that it is the last one (G5.13).
+  /// The last page is full, and nothing shows that it is the last one.
   package static let end = Unproven(rawValue: 8)
 }
 
@@ -424,7 +422,7 @@ extension PullOutcome {
 }
 
 extension RemovalDecision.Proof {
-  /// The proof that P7 assigns to the definition and to its pull.
+  /// The proof of the definition and its pull.
   fileprivate init(of resource: Resource, without lacking: Unproven) {
     let pages = resource.pages
     if resource.hasOwnRecords {
@@ -440,20 +438,20 @@ extension RemovalDecision.Proof {
 }
 
 extension Resource.Style {
-  /// True if a page begins after a value that several records may share (P7.5).
+  /// True if a page begins after a value that several records may share.
   fileprivate func skipsTies(key: JSONPointer) -> Bool {
     kind.step == .sends(.ofLastRecord) && placeInBody != key
   }
 }
 
 extension Resource {
-  /// The reason why the pages do not fit together; nil if no such reason was found (P7).
+  /// The reason why the pages do not fit together; nil if no such reason was found.
   /// - Parameter isTotalPassed: True if records came after the total.
   fileprivate func drift(_ found: ResourceComparison, count: Int?, isTotalPassed: Bool = false) -> String? {
     if found.isIncremental { return incrementalDrift(found, count: count) }
     let occurrences = found.distinct + found.rejected + found.skipped
     let sum = occurrences - found.passedRepeats
-    // Upstream counts each rejected or skipped record with the key of another one, or does not (P7.3).
+    // Upstream counts each rejected or skipped record with the key of another one, or does not.
     // A partial answer is reported as a rejected record, and its total is of records that it lacks.
     let isPartial = found.rejectedUnknown > 0
     if let count, !isPartial, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
@@ -540,7 +538,7 @@ private struct Shortcoming: Sendable {
   }
 
   /// - Parameters:
-  ///   - isOfChanges: True for the keys of an incremental pull with `ask` (I9.2), of which few are missing.
+  ///   - isOfChanges: True for the keys of an incremental pull with `ask`, of which few are missing.
   ///   - keepsAll: True if no record of the resource is removed.
   static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool, keepsAll: Bool) -> Shortcoming {
     let what = "not all \(isOfChanges ? "changed" : "missing") records of \(resource) could be asked for: "

@@ -1,6 +1,6 @@
 import RosterCore
 
-/// A validator that upstream gave again although the records of its page had changed (P15.3). It ends its list's pull.
+/// A validator that upstream gave again although the records of its page had changed. It ends its list's pull.
 struct ValidatorLie: Error, Sendable, Equatable {
   enum Header: String, Sendable {
     case etag = "ETag"

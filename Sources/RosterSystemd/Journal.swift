@@ -67,7 +67,7 @@ extension Journal {
       + record.metadata.map { "\(fieldName($0.key))=\("\($0.value)".escaped)" }
   }
 
-  /// Capitals, digits and `_`, beginning with a letter. The contract names the fields that the daemon logs (S5).
+  /// Capitals, digits and `_`, beginning with a letter. docs/MONITORING.md names the fields that the daemon logs.
   static func fieldName(_ key: String) -> String {
     if let name = names[key] { return name }
     let letters = key.unicodeScalars.map { isLetterOrDigit($0) ? String($0).uppercased() : "_" }.joined()

@@ -41,7 +41,7 @@ struct LogRecord: Sendable {
     return json.text.printableJSON
   }
 
-  /// Numbers stay numbers, and so do those texts that the contract defines as numbers (S5).
+  /// Numbers stay numbers, and so do those texts that are documented as numbers.
   private static func write(_ value: Logger.Metadata.Value, of key: String = "", to json: inout JSONWriter) {
     switch value {
     case .stringConvertible(let number as any BinaryInteger): json.value(number)

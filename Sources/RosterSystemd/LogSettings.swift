@@ -52,7 +52,7 @@ package final class LogSettings: Sendable {
   }
 }
 
-/// The daemon's log: records with fields to the journal, or lines on stderr (S5). Lines that stderr does not accept in
+/// The daemon's log: records with fields to the journal, or lines on stderr. Lines that stderr does not accept in
 /// time are dropped and counted.
 package func rosterLog(_ settings: LogSettings) -> Logger {
   Logger(label: "rosterd") { _ in RecordHandler(settings, write: settings.write) }

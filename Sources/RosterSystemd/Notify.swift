@@ -5,7 +5,7 @@ package import RosterCore
 import Synchronization
 
 /// Reports the daemon's state to the service manager (sd_notify(3)). Without NOTIFY_SOCKET it sends nothing and does
-/// not fail. A service manager that does not read never blocks the daemon (P13): the states wait for the next call.
+/// not fail. A service manager that does not read never blocks the daemon: the states wait for the next call.
 package final class Notify: Sendable {
   private struct State {
     var throttle = StatusThrottle()
@@ -161,7 +161,7 @@ final class ManagerSocket: Sendable {
   private static let patience = 100_000
 }
 
-/// Lets a status through at most twice a second (S4). It stores no rejected status: the caller returns later with the
+/// Lets a status through at most twice a second. It stores no rejected status: the caller returns later with the
 /// current one.
 struct StatusThrottle {
   enum Decision: Equatable {

@@ -74,7 +74,7 @@ extension Each {
   fileprivate var period: Duration? { if case .every(let period) = wholeEvery { period } else { nil } }
 }
 
-/// The requests of one resource (L6.2).
+/// The requests of one resource.
 package struct ResourceCost: Sendable {
   private let name: String
   private let cost: PullCost
@@ -106,7 +106,7 @@ package struct ResourceCost: Sendable {
     return each.changed.isEmpty ? min(Double(cost.whole), due(in: interval) + recent) : cost.incremental ?? 0
   }
 
-  /// Number of requests for the last windows, which are due in each sync (E10.2).
+  /// Number of requests for the last windows, which are due in each sync.
   private var recent: Double { min(Double(cost.whole), Double(each?.windows?.recent ?? 0)) }
 
   /// Number of requests for the lists of a child that are due in a time, on average.
@@ -127,7 +127,7 @@ package struct ResourceCost: Sendable {
     if isWholeInEachSync { return syncs * cost.whole }
     let usual = (Double(syncs) * eachSync(interval)).roundedUp
     guard let each else { return (Double(syncs - 1) * eachSync(interval)).roundedUp + cost.whole }
-    // A list is due at half of its period or later, and all may have been pulled at the same time (E3.4).
+    // A list is due at half of its period or later, and all may have been pulled at the same time.
     let due = min(syncs * cost.whole, due(in: max(interval, .seconds(3600)) * 2).roundedUp)
     return (each.changed.isEmpty ? 0 : usual) + due
   }
@@ -166,7 +166,7 @@ private struct BudgetFit {
       "\(name) does not hold them; sync.interval = \"\(Self.rounded(budget.window.seconds / syncs).text)\" would"
   }
 
-  /// A whole pull that is larger than the budget is postponed for ever (I1.2).
+  /// A whole pull that is larger than the budget is postponed for ever.
   func warning(ofWholePulls resources: [ResourceCost]) -> String? {
     let large = resources.compactMap(\.inseparable).max() ?? 0
     return large > budget.limit ? "\(name) does not hold a whole pull of \(large.counted(as: "request"))" : nil

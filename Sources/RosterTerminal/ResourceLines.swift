@@ -47,7 +47,7 @@ struct ResourceLines {
     return rows + linesOfChildren(width: width, colour: colour) + (hidden > 0 ? ["… and \(hidden) more"] : [])
   }
 
-  /// One line for each child (S9.2), broken where the terminal is too narrow.
+  /// One line for each child, broken where the terminal is too narrow.
   private func linesOfChildren(width: Int, colour: Bool) -> [String] {
     let names = min(
       max(table.rows.map { $0[0].text.cells }.max() ?? 0, children.map(\.name.cells).max() ?? 0, Self.heading.cells),
@@ -154,7 +154,7 @@ extension DaemonStatus.CachedResource {
     }
   }
 
-  /// `18,234 records, since 4 min ago (whole 6 h ago, none missed); 132 of 4,512 issues requested` (S9.2).
+  /// `18,234 records, since 4 min ago (whole 6 h ago, none missed); 132 of 4,512 issues requested`.
   fileprivate func factsOfChild(verified: String?, whole: String?) -> String {
     var facts = [(records == 1 ? "1 record" : "\(HumanFormat.grouped(records)) records")]
     if proof == "since" {
@@ -179,7 +179,7 @@ extension DaemonStatus.CachedResource {
     return asked.joined(separator: ", ")
   }
 
-  /// The proof, and with `since` how old it is: `since 4 min ago (whole 6 h ago, none missed)` (S9.2).
+  /// The proof, and with `since` how old it is: `since 4 min ago (whole 6 h ago, none missed)`.
   fileprivate func proofText(verified: String?, whole: String?) -> String {
     guard let proofWords else { return "" }
     guard let whole else { return proofWords }

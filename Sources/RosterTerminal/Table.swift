@@ -71,7 +71,7 @@ extension String {
 }
 
 /// The members of a well-formed JSON object. Values keep their original spelling, because to parse a number could
-/// change it (P10).
+/// change it.
 enum JSONMembers {
   /// The members in their order; empty if the value is not an object.
   static func of(_ object: String) -> [(name: String, value: String)] {
@@ -106,7 +106,7 @@ enum JSONMembers {
   /// The same for one value.
   static func shown(_ value: String) -> String { value == "null" ? "" : text(value) ?? value }
 
-  /// The values of a key's JSON: one, or those of a composite key, which people write one after another (L2.3).
+  /// The values of a key's JSON: one, or those of a composite key, which people write one after another.
   static func parts(ofKey key: String) -> [String] {
     let parts = list(key)
     return (parts.isEmpty ? [key] : parts).map(shown)

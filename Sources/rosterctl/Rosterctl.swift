@@ -79,7 +79,7 @@ struct Rosterctl: AsyncParsableCommand {
     return rest.prefix(1) + (["show", "list"].contains(rest.first) ? withNegativeKeys(own) : own)
   }
 
-  /// A part of a key may be a negative number (R2.1), which ArgumentParser takes for an option.
+  /// A part of a key may be a negative number, which ArgumentParser takes for an option.
   private static func withNegativeKeys(_ arguments: [String]) -> [String] {
     func isNegative(_ argument: String) -> Bool { argument.hasPrefix("-") && Int64(argument) != nil }
     guard arguments.contains(where: isNegative), !arguments.contains("--") else { return arguments }

@@ -40,7 +40,7 @@ struct Status: AsyncParsableCommand {
     if check, exit != 0 { throw ExitCode(exit) }
   }
 
-  /// The status waits for nothing (S1): a person need not either.
+  /// The status waits for nothing: a person need not either.
   private static let patience = Duration.seconds(5)
 
   private func show(_ make: (_ width: Int, _ colour: Bool, _ maxResources: Int?) -> StatusText) throws {

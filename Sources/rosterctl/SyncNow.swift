@@ -44,7 +44,7 @@ struct SyncNow: AsyncParsableCommand {
     throw ExitCode(report.exit ?? Failure.Kind.cancelled.exitCode)
   }
 
-  /// Asks until the daemon accepts: a fresh request waits for the end of a sync that is not fresh (L1.2).
+  /// Asks until the daemon accepts: a fresh request waits for the end of a sync that is not fresh.
   private func ask(_ client: StatusClient) async throws -> (Response, SyncRequest.Accepted) {
     let request = SyncRequest(
       allowRemoval: allowRemoval, retrySession: retrySession, wantsNewToken: newToken, isFresh: fresh)
@@ -75,8 +75,7 @@ struct SyncNow: AsyncParsableCommand {
     do {
       repeat {
         if let report = try await end(of: sync, client) { return report }
-        // The sync may have ended unseen: before another one, or after the daemon closed the stream of a slow reader
-        // (S2).
+        // The sync may have ended unseen: before another one, or after the daemon closed the stream of a slow reader.
         if let report = try await recorded(sync, client: client) { return report }
       } while try await isRunning(sync, client: client)
     } catch let failure as Failure where failure.kind == .noDaemon {

@@ -37,7 +37,7 @@ struct Follower {
     } catch is Stopped { notify.stopping() }
   }
 
-  /// A publication ends the pause: it may be the first one (D1.1).
+  /// A publication ends the pause: it may be the first one.
   private func pause(_ seconds: Int, watch: CacheWatch, show: () -> Void) throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while true {
@@ -89,8 +89,7 @@ struct Follower {
     var position: ReplicaPosition
   }
 
-  /// A standby that was promoted may lack the last transactions of the former primary, and so may a restored backup
-  /// (D2.4).
+  /// A standby that was promoted may lack the last transactions of the former primary, and so may a restored backup.
   private func noticeStepBack(from last: ReplicaPosition, to now: ReplicaPosition?, _ reader: CacheReader) throws {
     if let now, try !now.lacks(last, newest: reader.export(\.position)) { return }
     log.warning(

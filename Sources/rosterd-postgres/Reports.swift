@@ -39,7 +39,7 @@ struct Reports {
   let schema: String
   let warn: (String) -> Void
 
-  /// - Throws: `Failure` of an option, which is a failed try too (D7.8).
+  /// - Throws: `Failure` of an option, which is a failed try too.
   func places(of options: Options) throws(Failure) -> (cache: String, target: PostgresTarget) {
     do throws(Failure) { return (try options.cachePath(), try options.target()) } catch {
       writeMetrics(up: false, nil)

@@ -129,7 +129,7 @@ struct InferCommand: AsyncParsableCommand {
   }
 
   /// The sentence does not repeat the address: if the quotes of a header were forgotten, a word of the header arrives
-  /// as an address (T9).
+  /// as an address.
   private func address(_ text: String) throws -> ListAddress {
     do { return try ListAddress(text, of: givenParents()) } catch var error as Failure {
       guard addresses.count > 1, !headers.isEmpty else { throw error }
@@ -191,10 +191,10 @@ struct InferCommand: AsyncParsableCommand {
     return try ListAnswer(printed: text)
   }
 
-  /// The maximum size of a page (P11).
+  /// The maximum size of a page.
   private static let maxBytes = 8 * 1024 * 1024
 
-  /// The sentences do not repeat the header: it may be a secret (T9).
+  /// The sentences do not repeat the header: it may be a secret.
   private func header(_ text: String) throws -> Request.Header {
     guard let colon = text.firstIndex(of: ":") else { throw ValidationError("A header is \"NAME: VALUE\"") }
     let name = String(text[..<colon])
@@ -231,7 +231,7 @@ extension DraftFault {
 }
 
 /// Prints one line for people on stderr. If the log on stderr is JSON, the line becomes a JSON object, because every
-/// line must be JSON (S5).
+/// line must be JSON.
 func complain(_ line: String, in format: LogFormat = .text) {
   if format == .json {
     rosterLog(LogSettings(level: .error, format: format)).error("\(line)")

@@ -56,7 +56,7 @@ struct Rosterd: AsyncParsableCommand {
     }
   }
 
-  /// Gives `run` and `sync` their exit codes also after a signal that arrives before they have opened anything (P13).
+  /// Gives `run` and `sync` their exit codes also after a signal that arrives before they have opened anything.
   /// Later `Daemon` and `OneSync` handle the signals. All other commands end by the signal itself.
   private static func handleEarlySignals() {
     // `run` is also the command if none is named.
@@ -72,7 +72,7 @@ struct Rosterd: AsyncParsableCommand {
   }
 
   /// Prints the output that the command line requests instead of a command, such as help, or reports its error, also to
-  /// systemd (S4). Ends the program.
+  /// systemd. Ends the program.
   private static func refuse(_ error: any Error) -> Never {
     let code = exitCode(for: error)
     if !code.isSuccess { Notify().failed(exitStatus: code.rawValue, message(for: error)) }

@@ -26,7 +26,7 @@ import Testing
     return try await site.rosterd("sync", "--config", file)
   }
 
-  @Test("P9.11: if all records are rejected, message and explain name the first reason, and rejects shows them")
+  @Test("5: if all records are rejected, message and explain name the first reason, and rejects shows them")
   func first() async throws {
     try await withSite(.pages(1)) { site in
       let failed = try await sync(site, records: #"[{"id":7,"stats":{"took":0.25}},{"id":"x","stats":{}}]"#)
@@ -44,7 +44,7 @@ import Testing
       #expect(listed.map { $0["position"] } == [.integer(0), .integer(1)] && listed[0]["sync_id"] == .integer(1))
       #expect(listed[0]["reason"] == .text("stats.took is not an integer of 64 bits"))
       #expect(listed[0]["document"]?["id"] == .integer(7))
-      // P3: no table that readers see has them.
+      // No table that readers see has them.
       #expect(try await site.rows("SELECT count(*) FROM rejects") == [["0"]])
       let people = try await site.rosterctl("rejects", "--cache", site.cache)
       #expect(people.output.hasPrefix("target, page 1, position 0: stats.took is not an integer of 64 bits\n"))

@@ -4,9 +4,9 @@ import RosterCore
 import RosterSimulator
 import Testing
 
-/// Mistakes of users and upstreams: each leads to the contract's exit code and to one sentence with the remedy.
+/// Mistakes of users and upstreams: each leads to the documented exit code and to one sentence with the remedy.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct BadInputTests {
-  @Test("F7.1: every fault of the configuration is reported at once (78), with file, line, key and what is allowed")
+  @Test("53: every fault of the configuration is reported at once (78), with file, line, key and what is allowed")
   func configuration() async throws {
     try await withSite { site in
       let file = "\(site.folder)/bad.toml"
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "P3.1, P11.15, P11.16: a bad answer has its exit code and one sentence, and the snapshot is unchanged",
+    "2, 14, 24: a bad answer has its exit code and one sentence, and the snapshot is unchanged",
     arguments: [
       (Fault.html(), Int32(65)), (.status(500), 69), (.status(501), 65), (.status(404), 65), (.drop, 69),
       (.cut(after: .half, .close), 69), (.cut(after: .half, .reset), 69),
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("P11.10, P11.11: a Retry-After beyond max_retry_after is 69; so is the next sync, without a request")
+  @Test("25: a Retry-After beyond max_retry_after is 69; so is the next sync, without a request")
   func retryAfter() async throws {
     try await withSite(.pages(2, rules: [.on(.page(2), .status(429, retryAfter: "3600"))])) { site in
       try await expectFailure(69, in: site)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("P3.1: without an answer it is 69 with one sentence, and the snapshot is unchanged")
+  @Test("2: without an answer it is 69 with one sentence, and the snapshot is unchanged")
   func nothing() async throws {
     try await withSite(.pages(2)) { site in
       _ = try await site.sync()
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test("L5.3: a folder as --output of login is 73 before upstream is asked for anything")
+  @Test("36: a folder as --output of login is 73 before upstream is asked for anything")
   func loginToFolder() async throws {
     try await withSite(Scenario.pages(1)) { site in
       try Data("id".utf8).write(to: URL(filePath: "\(site.folder)/client_id"))
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("D7.8: the metrics of rosterd-postgres replace their file, and leave another file of the user alone")
+  @Test("48: the metrics of rosterd-postgres replace their file, and leave another file of the user alone")
   func textfile() async throws {
     try await withSite(Scenario.pages(1)) { site in
       let (path, other) = ("\(site.folder)/metrics.prom", "\(site.folder)/metrics.prom.new")
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test("C7.5: a file that rosterd did not make is 73 and stays unchanged, mode included, after several tries")
+  @Test("43: a file that rosterd did not make is 73 and stays unchanged, mode included, after several tries")
   func foreign() async throws {
     try await withSite(.pages(1)) { site in
       let path = "\(site.folder)/letter.db"
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(
-    "T9.1, T9.2, T9.3: the query of token_url is in no error, no row and no output of check",
+    "38: the query of token_url is in no error, no row and no output of check",
     arguments: [("/nowhere", 77), ("http://127.0.0.1:1/token", 69)] as [(String, Int32)])
   func tokenQuery(address: String, exit: Int32) async throws {
     try await withSite(
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test("L7.1: check notes a credential that the flow needs and that does not exist, and exits with 0")
+  @Test("55: check notes a credential that the flow needs and that does not exist, and exits with 0")
   func noteOfCredential() async throws {
     try await withSite(
       .pages(1), settings: ["ROSTERD_AUTH_FLOW": "oauth2_refresh", "ROSTERD_AUTH_TOKEN_URL": "/token"]

@@ -4,7 +4,7 @@ import RosterSimulator
 import Testing
 
 extension CacheTrials {
-  /// P8: a record that is on no page is requested by its key before it is removed, whatever upstream answers.
+  /// A record that is on no page is requested by its key before it is removed, whatever upstream answers.
   @Suite(.timeLimit(.minutes(2))) struct ByIDTests {
     enum End { case removed, kept, updated, nobodyKnown }
 
@@ -75,7 +75,7 @@ extension CacheTrials {
     ]
 
     @Test(
-      "P8.6, P8.7, P8.8: only records that upstream reports as gone are removed; else the state is degraded",
+      "11, 13: only records that upstream reports as gone are removed; else the state is degraded",
       arguments: cases)
     func answers(of test: Case) async throws {
       try await withDaemon(.pages(3)) { site, _, _ in
@@ -84,7 +84,7 @@ extension CacheTrials {
         let feed = try await site.rows("SELECT feed FROM cache_info")
         site.upstream.update { $0.removeAll { test.missing.contains($0.id) } }
         site.upstream.configure { scenario in
-          // The control question (P16) gets a good answer if the records are to be removed.
+          // The control question gets a good answer if the records are to be removed.
           let times = test.end == .removed ? 1 : nil
           scenario.rules = test.fault.map { [.on(.byID, times: times, $0)] } ?? []
         }
@@ -127,7 +127,7 @@ extension CacheTrials {
       return try await site.rows("SELECT id, name FROM characters WHERE id IN (\(list)) ORDER BY id")
     }
 
-    @Test("P8.5, P8.8: fifty keys are asked for in one request; if the second fails, the first fifty are only updated")
+    @Test("11, 13: fifty keys are asked for in one request; if the second fails, the first fifty are only updated")
     func batches() async throws {
       let scenario = Scenario.pages(40)
       // Requests are sent one after the other, because the rules below depend on their order.
@@ -153,7 +153,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P8.6, P8.8: if one of several keys cannot be asked for, found records are updated and none is removed")
+    @Test("11, 13: if one of several keys cannot be asked for, found records are updated and none is removed")
     func oneUnasked() async throws {
       let scenario = Scenario.pages(40)
       try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
@@ -173,7 +173,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "P8.2, P8.4: a sync that would remove too many records fails with 65; --allow-removal lets one sync do it",
+      "12: a sync that would remove too many records fails with 65; --allow-removal lets one sync do it",
       arguments: [true, false])
     func guarded(byDaemon: Bool) async throws {
       try await withSite(.pages(5)) { site in
@@ -204,7 +204,7 @@ extension CacheTrials {
       }
     }
 
-    // MARK: Unknown fields (P10)
+    // MARK: Unknown fields
 
     /// The fields as upstream writes them, and as the cache keeps them: sorted by name, without white space between
     /// tokens.
@@ -213,7 +213,7 @@ extension CacheTrials {
     private static let kept =
       #"{"N":"  two  spaces ","dup":2,"empty":{},"list":[],"n":1.10,"zeta":{"b":[1.10,1e400,-0.0,123456789012345678901234567890],"a":null},"é美":"\u00e9\ud83d\ude00 \"\\\/\b\f\n\r\t é👩‍👩‍👧"}"#
 
-    @Test("P10.1, P10.3: unknown fields are kept byte for byte in characters.extra and changes")
+    @Test("4: unknown fields are kept byte for byte in characters.extra and changes")
     func extra() async throws {
       try await withSite(.pages(2)) { site in
         _ = try await site.sync()
@@ -237,7 +237,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P10.2: fields of origin and location without a column are kept in extra")
+    @Test("4: fields of origin and location without a column are kept in extra")
     func places() async throws {
       let record =
         #"{"id":1,"name":"A","origin":{"name":"E","url":"u","moons":1.50e2,"ö":[{}]},"location":{"x":{"y": 1.10}}}"#

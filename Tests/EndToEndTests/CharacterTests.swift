@@ -164,7 +164,7 @@ import Testing
         #expect(lines.dropLast().allSatisfy { $0.count <= columns })
         #expect(lines.last == "page 1 of 2, 40 records")
       }
-      // L9.2: a pipe gets all records, and no line about pages.
+      // A pipe gets all records, and no line about pages.
       let lines = try await rosterctl(site, arguments: "characters").output.split(separator: "\n")
       #expect(lines.count == 41 && lines[0].hasPrefix("id\tname\t") && lines[40].hasPrefix("40\t"))
       #expect(

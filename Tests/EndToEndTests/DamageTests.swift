@@ -13,7 +13,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C7.3, C7.4: after damage in a running daemon at most one sync fails, and the cache is moved aside and replaced",
+      "43: after damage in a running daemon at most one sync fails, and the cache is moved aside and replaced",
       arguments: Damage.allCases)
     func damaged(damage: Damage) async throws {
       try await withDaemon(.pages(20)) { site, daemon, _ in
@@ -42,7 +42,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C7.4: after the first damage the next sync starts at once; after another within a day it waits")
+    @Test("43: after the first damage the next sync starts at once; after another within a day it waits")
     func nextSync() async throws {
       try await withDaemon(.pages(20), settings: ["ROSTERD_SYNC_RETRY_INTERVAL": "1h"]) { site, _, _ in
         _ = try await site.ask()
@@ -64,7 +64,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C7.3: after SIGKILL a check after READY finds damage that no statement reads, also if the log is empty",
+      "43: after SIGKILL a check after READY finds damage that no statement reads, also if the log is empty",
       arguments: [true, false])
     func unclean(hasLog: Bool) async throws {
       try await withSite(.pages(20)) { site in
@@ -136,7 +136,7 @@ extension CacheTrials {
           _ = try await site.ask()
           try await site.expectWell()
           try site.expectModes()
-          // The lock still excludes every other process (P14).
+          // The lock still excludes every other process.
           #expect(try await site.rosterd("sync").exit == 75)
           #expect(try await site.rows("SELECT outcome FROM syncs ORDER BY id DESC LIMIT 1") == [["published"]])
           if ![.folder, .cache, .replaced].contains(loss) {
@@ -153,7 +153,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "P2.1: a cache that is removed or replaced during a sync fails it (73); the next one pulls what is missing",
+      "1: a cache that is removed or replaced during a sync fails it (73); the next one pulls what is missing",
       arguments: [Loss.folder, .cache, .replaced])
     func lostInMidSync(loss: Loss) async throws {
       try await withDaemon(.pages(6)) { site, _, _ in
@@ -215,7 +215,7 @@ extension CacheTrials {
       _ = try await other.end(by: SIGKILL)
     }
 
-    @Test("C4.6: rosterd waits for a lock that another program holds for a moment")
+    @Test("3: rosterd waits for a lock that another program holds for a moment")
     func shortLock() async throws {
       try await withDaemon(.pages(3)) { site, _, _ in
         _ = try await site.ask()
@@ -225,7 +225,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C4.6: a lock that another program keeps is 73, with a hint how to find it, and the next sync works")
+    @Test("3: a lock that another program keeps is 73, with a hint how to find it, and the next sync works")
     func longLock() async throws {
       try await withDaemon(.pages(3)) { site, _, _ in
         _ = try await site.ask()
@@ -255,7 +255,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P13.1, P13.5: SIGTERM cancels a publish that waits for another program's lock, within 5 s")
+    @Test("41: SIGTERM cancels a publish that waits for another program's lock, within 5 s")
     func stopWhileLocked() async throws {
       try await withSite(.pages(3)) { site in
         _ = try await site.sync()

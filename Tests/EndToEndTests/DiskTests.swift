@@ -23,7 +23,7 @@ extension CacheTrials {
     ]
 
     @Test(
-      "P3.1: after a disk failure under a running daemon (73) the old snapshot stays, and the next sync works",
+      "2: after a disk failure under a running daemon (73) the old snapshot stays, and the next sync works",
       arguments: stages, [ENOSPC, EIO])
     func running(stage: Stage, code: Int32) async throws {
       if stage.call != .write, code == ENOSPC { return }
@@ -57,7 +57,7 @@ extension CacheTrials {
       #expect(try await site.rosterctl("wait").exit == 0)
     }
 
-    @Test("P3.1: the end of a sync that could not be written is written with the next one's")
+    @Test("2: the end of a sync that could not be written is written with the next one's")
     func lateRow() async throws {
       try await withFaults { site, faults in
         try await site.withDaemon { _, _ in
@@ -111,7 +111,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C7.4: a cache that cannot be read for a moment is not treated as damaged")
+    @Test("43: a cache that cannot be read for a moment is not treated as damaged")
     func unreadable() async throws {
       try await withFaults { site, faults in
         _ = try await site.sync()
@@ -124,7 +124,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C7.3: damage that a reader found is remembered if the disk cannot be read when it is checked")
+    @Test("43: damage that a reader found is remembered if the disk cannot be read when it is checked")
     func unreadableDamage() async throws {
       try await withFaults { site, faults in
         _ = try await site.sync()
@@ -145,7 +145,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "T4.4, T4.5: no request uses a rotated token that cannot be stored; the next sync stores it without a refresh",
+      "31: no request uses a rotated token that cannot be stored; the next sync stores it without a refresh",
       arguments: [DiskFaults.Call.write, .sync, .open])
     func token(call: DiskFaults.Call) async throws {
       let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))

@@ -7,7 +7,7 @@ import Testing
 /// The flow `exchange` of the program, on an upstream that rotates refresh tokens and ends the session of a client that
 /// sends one twice.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ExchangeTests {
-  @Test("T13.3, T1: one login, then one refresh for eight pages that are refused at a time")
+  @Test("29, 36: one login, then one refresh for eight pages that are refused at a time")
   func oneRefresh() async throws {
     let scenario = Scenario.pages(42, tokens: .init(flow: .exchange, uses: [0, 8, 20]))
     try await withSite(scenario) { site in
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("T13.4: a session that upstream ended goes on with one login, and a refused login is 77 until the file changes")
+  @Test("36: a session that upstream ended goes on with one login, and a refused login is 77 until the file changes")
   func loginAfterRefusal() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .exchange, uses: []))) { site in
       _ = try await site.sync()
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("T13.6: killed after each of four refreshes, it goes on with the stored token and reuses none")
+  @Test("36: killed after each of four refreshes, it goes on with the stored token and reuses none")
   func killed() async throws {
     // The login's token is good for the first sync.
     try await withSite(.pages(4, tokens: .init(flow: .exchange, uses: [0, 4, 0, 0, 0]))) { site in
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("T13.7, T9: the password is in no log, output, status, cache, store or check")
+  @Test("38, 39: the password is in no log, output, status, cache, store or check")
   func secrets() async throws {
     try await withSite(
       .pages(5, tokens: .init(flow: .exchange, uses: [0, 2])), settings: ["ROSTERD_LOG_LEVEL": "trace"]

@@ -26,7 +26,7 @@ extension CacheTrials {
       ].map { "state/roster.db\($0)" } + ["/state"]
 
     @Test(
-      "P2.1, P3.1: any file operation may fail once (73): readers see a whole snapshot, and the next sync works",
+      "1, 2: any file operation may fail once (73): readers see a whole snapshot, and the next sync works",
       arguments: Stage.allCases)
     func once(stage: Stage) async throws {
       try await withFaults { site, faults in

@@ -6,7 +6,7 @@ import Testing
 
 /// The cost that `rosterd check` prints for children.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ForecastTests {
-  @Test("L6.5: check forecasts the requests of a child from the last syncs: those of changed parents, and each list")
+  @Test("55: check forecasts the requests of a child from the last syncs: those of changed parents, and each list")
   func forecast() async throws {
     let version = Version()
     var scenario = Scenario.pages(1)
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("L6.2: inline records cost no request")
+  @Test("55: inline records cost no request")
   func inline() async throws {
     try await withSite(Scenario.pages(1), settings: ["ROSTERD_SYNC_INTERVAL": "15m"]) { site in
       let file = "\(site.folder)/owner.toml"
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("L6.2, G5.8: the forecast counts the requests that try a total, of a list and of each list of a child")
+  @Test("19, 55: the forecast counts the requests that try a total, of a list and of each list of a child")
   func tries() async throws {
     var scenario = Scenario.pages(1)
     scenario.beside = { request in

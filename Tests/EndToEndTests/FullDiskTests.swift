@@ -41,7 +41,7 @@ extension CacheTrials {
 
     private func free(_ folder: String) throws { try #require(unlink("\(folder)/ballast") == 0) }
 
-    @Test("P3.1: with a full disk a running daemon is 73 and degraded and keeps the snapshot; with space it recovers")
+    @Test("2: with a full disk a running daemon is 73 and degraded and keeps the snapshot; with space it recovers")
     func running() async throws {
       try await withSite(.pages(20)) { site in
         try await withDisk(site, kibibytes: 8 << 10) { folder in
@@ -66,7 +66,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("P2.1: with too little disk space for a publish the old snapshot or the new one is whole, at each size")
+    @Test("1: with too little disk space for a publish the old snapshot or the new one is whole, at each size")
     func anySize() async throws {
       try await withSite(.pages(20)) { site in
         var (failed, published) = (0, 0)
@@ -96,7 +96,7 @@ extension CacheTrials {
       return outcome.exit
     }
 
-    @Test("T4.4, T4.5: with a full disk a rotated token stays in memory; the next sync stores it without a refresh")
+    @Test("31: with a full disk a rotated token stays in memory; the next sync stores it without a refresh")
     func token() async throws {
       let scenario = Scenario.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))
       try await withSite(scenario) { site in
@@ -124,7 +124,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("T4.4: rosterd sync sends no refresh token with a full disk, also if the last request had no answer")
+    @Test("31: rosterd sync sends no refresh token with a full disk, also if the last request had no answer")
     func unanswered() async throws {
       try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
         var site = site

@@ -7,8 +7,7 @@ import RosterTestSupport
 import Testing
 
 extension CacheTrials {
-  /// P2 and P3 with eight readers that read continuously, while the daemon is killed at random times (`make soak`: 200
-  /// snapshots).
+  /// Eight readers read continuously, while the daemon is killed at random times (`make soak`: 200 snapshots).
   @Suite(.timeLimit(.minutes(20))) struct HammerTests {
     private static let wanted = ProcessInfo.processInfo.environment["ROSTER_HAMMER"].flatMap(Int.init)
     private static let snapshots = wanted ?? 12
@@ -18,7 +17,7 @@ extension CacheTrials {
     private static let pages = 3
 
     @Test(
-      "P2.1, P3.1: each read of eight readers has one whole version in every table, however often the daemon is killed")
+      "1, 2: each read of eight readers has one whole version in every table, however often the daemon is killed")
     func hammer() async throws {
       var dice = SeededDice(seed: 42)
       try await withSite(.pages(Self.pages)) { site in

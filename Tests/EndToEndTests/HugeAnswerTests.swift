@@ -9,7 +9,7 @@ import Testing
   private static let piece = Array(repeating: UInt8(ascii: " "), count: 1 << 16)
 
   @Test(
-    "P11.16, P1.8: an answer of 100 MB is read up to 8 MiB, retried once, and ends the sync with 65",
+    "14, 27: an answer of 100 MB is read up to 8 MiB, retried once, and ends the sync with 65",
     arguments: ["as its head says", "in chunks", "until it ends", "in 100 KB of gzip", "as gzip without end"])
   func huge(_ how: String) async throws {
     let answer = try await Self.answer(how)

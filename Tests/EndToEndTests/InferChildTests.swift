@@ -5,7 +5,7 @@ import Testing
 
 /// `rosterd infer --of`: the real program against a server on loopback.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct InferChildTests {
-  @Test("L6.1: infer of a parent, a child and a detail give one configuration, and sync mirrors all of them")
+  @Test("55: infer of a parent, a child and a detail give one configuration, and sync mirrors all of them")
   func wholeWay() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/inferred.toml")
@@ -31,7 +31,7 @@ import Testing
   private static let records = [["part", "9"], ["thing", "3"], ["thing_detail", "3"]]
 
   @Test(
-    "L6.4: a bad --of is 64 with one sentence, before any request",
+    "55: a bad --of is 64 with one sentence, before any request",
     arguments: [
       (["--of", "x"], "--of is RESOURCE.COLUMN=VALUE, as in --of issue.number=5"),
       (["--of", "thing.id="], "--of is RESOURCE.COLUMN=VALUE"),
@@ -47,14 +47,14 @@ import Testing
     #expect(outcome.exit == 64 && outcome.output.isEmpty && outcome.error.contains(sentence), "\(outcome)")
   }
 
-  @Test("L6.4: infer - takes no --of, because only an address has the value")
+  @Test("55: infer - takes no --of, because only an address has the value")
   func standardInput() async throws {
     let outcome = try await Program.run(
       try Program.built("rosterd"), arguments: ["infer", "-", "--of", "thing.id=2"], input: "[]")
     #expect(outcome.exit == 64 && outcome.error.contains("--of goes with one URL"), "\(outcome)")
   }
 
-  @Test("L8.3: infer --add leaves a file unchanged that lacks the parent, and names it")
+  @Test("55: infer --add leaves a file unchanged that lacks the parent, and names it")
   func noParent() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")

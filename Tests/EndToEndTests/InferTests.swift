@@ -171,7 +171,7 @@ import Testing
     #expect(!outcome.error.contains(Self.secret), "\(outcome.error)")
   }
 
-  @Test("L8.1: infer of several addresses prints one configuration, and sync mirrors all lists with it")
+  @Test("55: infer of several addresses prints one configuration, and sync mirrors all lists with it")
   func several() async throws {
     try await withThings { site in
       let base = site.upstream.baseURL
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test("L8.2: lists of different origins are refused (64) before any of them is requested")
+  @Test("55: lists of different origins are refused (64) before any of them is requested")
   func origins() async throws {
     try await withThings { site in
       let list = "\(site.upstream.baseURL)/private"
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  @Test("L8.3: infer --add creates a configuration, then adds to it, and keeps its mode, its owner and its text")
+  @Test("55: infer --add creates a configuration, then adds to it, and keeps its mode, its owner and its text")
   func add() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  @Test("L8.3: infer --add adds each further definition to a file, and leaves FILE.new alone")
+  @Test("55: infer --add adds each further definition to a file, and leaves FILE.new alone")
   func addAgain() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  @Test("L8.3: infer --add refuses a link to a file that does not exist")
+  @Test("55: infer --add refuses a link to a file that does not exist")
   func addToDanglingLink() async throws {
     try await withThings { site in
       let link = "\(site.folder)/link.toml"
@@ -256,7 +256,7 @@ import Testing
     }
   }
 
-  @Test("L8.3: infer --add leaves a file unchanged that has the resource already or is of another API")
+  @Test("55: infer --add leaves a file unchanged that has the resource already or is of another API")
   func addRefused() async throws {
     try await withThings { site in
       let (base, file) = (site.upstream.baseURL, "\(site.folder)/added.toml")
@@ -271,7 +271,7 @@ import Testing
     }
   }
 
-  @Test("T9.1: infer does not print the token of its header, but where it belongs")
+  @Test("38: infer does not print the token of its header, but where it belongs")
   func token() async throws {
     try await withThings { site in
       let arguments = ["infer", "\(site.upstream.baseURL)/private", "--header", "PRIVATE-TOKEN: \(Self.secret)"]

@@ -18,7 +18,7 @@ import Testing
       try Data(inferred.output.utf8).write(to: URL(filePath: file))
       for (step, change) in Self.changes.enumerated() {
         list.change(change)
-        // A record is removed when the second pull misses it (P8.10).
+        // A record is removed when the second pull misses it.
         for _ in 1...(step < 2 ? 1 : 2) {
           let sync = try await site.rosterd("sync", "--config", file)
           try #require(sync.exit == 0, "step \(step): \(sync.error)\n\(inferred.output)")

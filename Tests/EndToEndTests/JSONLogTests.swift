@@ -4,7 +4,7 @@ import RosterSimulator
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct JSONLogTests {
-  /// A log line as S5 describes it; decoding fails for numbers that are sent as text.
+  /// A log line as documented; decoding fails for numbers that are sent as text.
   private struct Line: Decodable {
     var time: String
     var level: String
@@ -18,7 +18,7 @@ import Testing
   private func lines(_ text: String) throws -> [Line] {
     try text.split(separator: "\n").map { line in
       do { return try JSONDecoder().decode(Line.self, from: Data(line.utf8)) } catch {
-        Issue.record("no line of S5: \(line)")
+        Issue.record("no documented line: \(line)")
         throw error
       }
     }
@@ -26,7 +26,7 @@ import Testing
 
   private let settings = ["ROSTERD_LOG_FORMAT": "json", "ROSTERD_LOG_LEVEL": "trace", "ROSTERD_NONSENSE": "1"]
 
-  @Test("S5.3: every log line of a daemon is JSON, numbers as numbers, including the warnings of its start")
+  @Test("48: every log line of a daemon is JSON, numbers as numbers, including the warnings of its start")
   func life() async throws {
     try await withSite(.pages(3, rules: [.on(.page(2), times: 1, .status(503))]), settings: settings) { site in
       try await site.withDaemon { daemon, _ in
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("S5.3: the message of a program that cannot start is JSON too")
+  @Test("48: the message of a program that cannot start is JSON too")
   func refusals() async throws {
     try await withSite(.pages(1), settings: settings) { site in
       try Data("mine".utf8).write(to: URL(filePath: site.socket))

@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct KillTests {
   private static let pages = 12
 
-  @Test("P3.1, P3.2: killed at fifteen moments of pulling and publishing, the cache has one whole version")
+  @Test("2: killed at fifteen moments of pulling and publishing, the cache has one whole version")
   func anyMoment() async throws {
     var dice = SeededDice(seed: 3)
     try await withSite(.pages(Self.pages)) { site in
@@ -90,7 +90,7 @@ import Testing
     return version
   }
 
-  @Test("P4.2: pages that a killed sync had stored are requested conditionally", arguments: [true, false])
+  @Test("40: pages that a killed sync had stored are requested conditionally", arguments: [true, false])
   func resumed(asDaemon: Bool) async throws {
     try await withSite(.pages(Self.pages)) { site in
       site.upstream.hold(.pages(8...Self.pages))
@@ -129,7 +129,7 @@ import Testing
     return Int(found[0][0]) ?? 0
   }
 
-  @Test("P4.3: kept pages without a validator are reused without a request")
+  @Test("40: kept pages without a validator are reused without a request")
   func takenOver() async throws {
     var scenario = Scenario.pages(Self.pages)
     scenario.validators = .none

@@ -29,7 +29,7 @@ import Testing
     }.sorted()
   }
 
-  @Test("P1.9: no second has more than a second's worth of limit.rate, with token requests, retries and redirects")
+  @Test("27: no second has more than a second's worth of limit.rate, with token requests, retries and redirects")
   func rate() async throws {
     let faults: [Rule] = [
       .on(.page(3), times: 1, .status(503)),
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("P1.9, P13.1: a stop ends the wait for limit.rate at once; the wait does not count for upstream.timeout")
+  @Test("27, 41: a stop ends the wait for limit.rate at once; the wait does not count for upstream.timeout")
   func stopped() async throws {
     // The last of five waits for two seconds.
     let settings = ["ROSTERD_LIMIT_RATE": "2", "ROSTERD_UPSTREAM_TIMEOUT": "1s"]
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: a reload changes limit.rate at once, in a sync that waits for it")
+  @Test("54: a reload changes limit.rate at once, in a sync that waits for it")
   func reloaded() async throws {
     try await withSite(pages(9)) { site in
       try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
@@ -93,7 +93,7 @@ import Testing
 
   // MARK: limit.budget
 
-  @Test("P1.10: upstream never gets more than limit.budget in its window, over SIGKILLs and restarts of the daemon")
+  @Test("26: upstream never gets more than limit.budget in its window, over SIGKILLs and restarts of the daemon")
   func killed() async throws {
     var dice = SeededDice(seed: 12)
     let settings = [
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("P1.8: a sync that limit.budget ends after many unchanged pages takes no more memory than one that it does not")
+  @Test("27: a sync that limit.budget ends after many unchanged pages takes no more memory than one that it does not")
   func confirmed() async throws {
     let pages = 6000
     var scenario = Scenario(characters: [])
@@ -158,7 +158,7 @@ import Testing
     return Response(status: 200, headers: [tag], body: Array(body.utf8))
   }
 
-  @Test("P1.11: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it")
+  @Test("26: a sync for which the budget is not enough is 69 with its time, has no row, and status shows it")
   func postponed() async throws {
     try await withSite(pages(6), settings: ["ROSTERD_LIMIT_BUDGET": "10/1h", "ROSTERD_SYNC_INTERVAL": "15m"]) { site in
       #expect(try await site.sync().requests == 6)
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test("P1.12, P1.10: a sync that uses up the budget is 69 and keeps its pages; token requests count")
+  @Test("26: a sync that uses up the budget is 69 and keeps its pages; token requests count")
   func brokenOff() async throws {
     let settings = ["ROSTERD_LIMIT_BUDGET": "8/1h", "ROSTERD_SYNC_CONCURRENCY": "1"]
     let scenario = pages(12, tokens: .init(flow: .oauth2Refresh, uses: [3]))
@@ -200,12 +200,12 @@ import Testing
       #expect(try await site.rows("SELECT outcome, exit FROM syncs") == [["failed", "69"]])
       let more = try await site.sync(with: ["ROSTERD_LIMIT_BUDGET": "40/1h"])
       #expect(more.outcome == .published && more.resumed == 6)
-      // The kept pages are not requested again, apart from the first one (P4.2).
+      // The kept pages are not requested again, apart from the first one.
       #expect(arrivals.count == 15)
     }
   }
 
-  @Test("P1.10, P11.3: a request that is repeated because its kept connection ended counts against the budget too")
+  @Test("24, 26: a request that is repeated because its kept connection ended counts against the budget too")
   func sentAgain() async throws {
     let ends = [Rule.on(.request(2), .cut(after: .nothing, .close))]
     try await withSite(pages(6, rules: ends), settings: ["ROSTERD_LIMIT_BUDGET": "6/1h"]) { site in
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test("P1.13: a sync that is larger than the budget starts when its window is empty, and goes on with kept pages")
+  @Test("26: a sync that is larger than the budget starts when its window is empty, and goes on with kept pages")
   func larger() async throws {
     var scenario = pages(12)
     scenario.validators = .none
@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: a reload that lifts limit.budget starts the sync that waited for it")
+  @Test("54: a reload that lifts limit.budget starts the sync that waited for it")
   func lifted() async throws {
     try await withSite(pages(6)) { site in
       try FileManager.default.createDirectory(atPath: "\(site.folder)/etc", withIntermediateDirectories: true)
@@ -249,7 +249,7 @@ import Testing
   // MARK: What upstream says
 
   @Test(
-    "P11.7, P11.8, P11.9: no page is requested before the end of each kind of rate limit, over a SIGKILL",
+    "25: no page is requested before the end of each kind of rate limit, over a SIGKILL",
     arguments: [
       "429 retry-after", "429 date", "429 reset", "429 moment", "429 alone", "403 reset", "403 moment",
       "403 retry-after", "429 milliseconds", "429 draft", "403 second limit",
@@ -291,7 +291,7 @@ import Testing
   }
 
   @Test(
-    "P11.9, P11.13: no simultaneous page request starts before the end of a rate limit, nor all at once afterwards")
+    "25: no simultaneous page request starts before the end of a rate limit, nor all at once afterwards")
   func together() async throws {
     let times = Arrivals()
     let wait = Fault.answer(status: 429, headers: [.init("Retry-After", "3")])
@@ -310,7 +310,7 @@ import Testing
   }
 
   @Test(
-    "P11.7, P11.18: repeated rate limits, with Retry-After: 0 or without, get a backoff that doubles",
+    "24, 25: repeated rate limits, with Retry-After: 0 or without, get a backoff that doubles",
     arguments: ["0", nil])
   func backoff(retryAfter: String?) async throws {
     let times = Arrivals()

@@ -26,7 +26,7 @@ import Testing
     return Response(status: 200, body: Array("{\"next\":\(next),\"items\":[\(items)]}".utf8))
   }
 
-  @Test("T8.2, T8.4: a next page elsewhere is 65; links = rebase follows it on base_url and removes the token from it")
+  @Test("38, 39: a next page elsewhere is 65; links = rebase follows it on base_url and removes the token from it")
   func mirror() async throws {
     let asked = Asked()
     var tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [2])

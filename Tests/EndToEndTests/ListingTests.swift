@@ -51,7 +51,7 @@ import Testing
     "watchers":["ann","bob"]}
     """
 
-  @Test("L2.1, L2.3, R2.1: a negative number in a key is no option, in a key and in --of")
+  @Test("6, 51: a negative number in a key is no option, in a key and in --of")
   func negativeKeys() async throws {
     var scenario = Scenario.pages(1)
     scenario.beside = { request in
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("L9.2: in a pipe, a list without records is the line of names, and a page after the last one is empty")
+  @Test("51: in a pipe, a list without records is the line of names, and a page after the last one is empty")
   func noRecords() async throws {
     try await withIssues { _, rosterctl in
       let absent = try await rosterctl(["list", "issue", "--absent"])

@@ -34,7 +34,7 @@ struct MonthPlan {
   /// Upstream is down for an hour every third day.
   func beginsOutage(at number: Int) -> Bool { number % (3 * Self.day) == 70 }
 
-  /// True if upstream has lost more records than P8 allows a sync to remove.
+  /// True if upstream has lost more records than a sync may remove.
   func isGuarded(at number: Int) -> Bool { (50..<53).contains(number % 97) }
 
   /// True if upstream asks for a pause longer than `max_retry_after`: the sync fails, and the next one waits.

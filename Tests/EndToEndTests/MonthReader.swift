@@ -1,4 +1,4 @@
-/// A tool that keeps a copy of the characters by the rules for `changes` in section 5 of the contract. It uses one
+/// A tool that keeps a copy of the characters by the rules for `changes` in docs/CACHE.md. It uses one
 /// connection for a month, across deployments and kills. It reads each snapshot immediately after the publication,
 /// until SIGTERM. Then it prints the number of snapshots, the number of changes that it applied, and how often it had
 /// to start from scratch.

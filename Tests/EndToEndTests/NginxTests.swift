@@ -7,7 +7,7 @@ import Testing
 /// Tests with a real web server, which compresses answers and makes its own validators.
 @Suite(.timeLimit(.minutes(1))) struct NginxTests {
   @Test(
-    "P1.1, P6.1: a sync from nginx has every column and episode, and the next sync is answered with 304",
+    "1, 9: a sync from nginx has every column and episode, and the next sync is answered with 304",
     arguments: ["on", "off"])
   func nginx(gzip: String) async throws {
     let nginx = try Program.tool("nginx")

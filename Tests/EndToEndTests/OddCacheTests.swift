@@ -28,7 +28,7 @@ extension CacheTrials {
       try FileManager.default.createDirectory(atPath: "\(site.folder)/state", withIntermediateDirectories: true)
     }
 
-    @Test("C7.5: a folder in the cache's place is refused")
+    @Test("43: a folder in the cache's place is refused")
     func folder() async throws {
       try await withSite(.pages(1)) { site in
         try FileManager.default.createDirectory(atPath: site.cache, withIntermediateDirectories: true)
@@ -37,7 +37,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C7.5: a FIFO in the cache's place is refused, not waited for")
+    @Test("43: a FIFO in the cache's place is refused, not waited for")
     func fifo() async throws {
       try await withSite(.pages(1)) { site in
         try makeState(site)
@@ -98,7 +98,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C7.1, C7.4, C7.5: any file in the cache's place is used, moved aside or left unchanged",
+      "43: any file in the cache's place is used, moved aside or left unchanged",
       arguments: Content.allCases)
     func content(content: Content) async throws {
       try await withSite(.pages(3)) { site in
@@ -146,7 +146,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C4.4: -wal and -shm that were removed are made again at the next start", arguments: ["-wal", "-shm", "both"])
+      "3: -wal and -shm that were removed are made again at the next start", arguments: ["-wal", "-shm", "both"])
     func missingLog(part: String) async throws {
       try await withSite(.pages(2)) { site in
         _ = try await site.sync()
@@ -160,7 +160,7 @@ extension CacheTrials {
     enum Pulled: CaseIterable { case whole, removed, garbage, damaged, ofAnother, folder, foreign }
 
     @Test(
-      "P4.1, C5.6: lost, damaged or foreign pulled pages cost a pull, and nothing else",
+      "2, 40: lost, damaged or foreign pulled pages cost a pull, and nothing else",
       arguments: Pulled.allCases)
     func pulled(pulled: Pulled) async throws {
       try await withSite(.pages(3)) { site in

@@ -8,7 +8,7 @@ import Testing
 /// `rosterd sync --dry-run` and `rosterctl pending`, the real programs, counted on upstream's side.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct PendingTests {
   @Test(
-    "P4.7, P4.8: --dry-run publishes nothing and prints what would change; the next sync asks for each page again",
+    "51: --dry-run publishes nothing and prints what would change; the next sync asks for each page again",
     arguments: [Scenario.Validators.etag, .none])
   func tried(validators: Scenario.Validators) async throws {
     var scenario = Scenario()
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "P8.2, P4.8: at the removal guard --dry-run exits with 65 and lists the removals; a repaired upstream is seen",
+    "12, 51: at the removal guard --dry-run exits with 65 and lists the removals; a repaired upstream is seen",
     arguments: [true, false])
   func guarded(isDryRun: Bool) async throws {
     var scenario = Scenario.pages(5)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(
-    "P4.1, P6.3: pages of an interrupted sync that arrive unchanged are not transferred again, also without validators")
+    "9, 40: pages of an interrupted sync that arrive unchanged are not transferred again, also without validators")
   func cameAgain() async throws {
     var scenario = Scenario.pages(5)
     scenario.validators = .none

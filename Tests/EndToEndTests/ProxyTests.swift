@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("T9.1: pages and token requests go through upstream.proxy, and no output has its password")
+  @Test("38: pages and token requests go through upstream.proxy, and no output has its password")
   func configured() async throws {
     let settings = ["ROSTERD_LOG_LEVEL": "trace", "ROSTERD_SYNC_CONCURRENCY": "1"]
     try await withProxy(settings, tokens: .init(flow: .oauth2Refresh, uses: [1])) { site, proxy in
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("P11.2: a proxy that cannot be reached is 69 after the retries, and the message names it and the setting")
+  @Test("24: a proxy that cannot be reached is 69 after the retries, and the message names it and the setting")
   func unreachable() async throws {
     let settings = ["ROSTERD_UPSTREAM_PROXY": "http://127.0.0.1:1"]
     try await withProxy(settings, tokens: .init(flow: .oauth2ClientCredentials)) { site, _ in

@@ -5,7 +5,7 @@ import RosterSimulator
 import Testing
 
 extension CacheTrials {
-  /// Section 5: a user with read permission for the files, and no other permission, can read the cache at any time.
+  /// A user with read permission for the files, and no other permission, can read the cache at any time.
   @Suite(.timeLimit(.minutes(2))) struct ReaderTests {
     private static let pages = 5
 
@@ -45,7 +45,7 @@ extension CacheTrials {
       try #require(chmod("\(site.folder)/state", 0o2750) == 0)
     }
 
-    @Test("C4.1, C4.2: a reader in the file's group needs read permission only, at any time of the daemon's life")
+    @Test("3: a reader in the file's group needs read permission only, at any time of the daemon's life")
     func always() async throws {
       try await withFaults(.pages(Self.pages)) { site, faults in
         _ = try Stranger.prefix()
@@ -55,7 +55,7 @@ extension CacheTrials {
         try await expectRead(site, version: 1, moment: "after a clean stop")
         try await site.withDaemon { daemon, notify in
           try await expectRead(site, version: 1, moment: "while it starts")
-          // A request during the first sync joins that sync (P12).
+          // A request during the first sync joins that sync.
           #expect(await notify.first { $0.contains("STATUS=idle") } != nil)
           site.next(2)
           _ = try await site.ask()
@@ -91,7 +91,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C4.2, C4.3: whatever the umask, the cache's three files and `.published` are 0640 and every other one 0600",
+      "3: whatever the umask, the cache's three files and `.published` are 0640 and every other one 0600",
       arguments: [0o077, 0o000, 0o777])
     func modes(umask: mode_t) async throws {
       let scenario = Scenario.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))
@@ -118,7 +118,7 @@ extension CacheTrials {
     }
 
     @Test(
-      "C4.5, C4.7: an open transaction of a reader fails no sync; status explains the WAL, which shrinks afterwards"
+      "3: an open transaction of a reader fails no sync; status explains the WAL, which shrinks afterwards"
     )
     func pinned() async throws {
       try await withDaemon(.pages(20)) { site, daemon, _ in
@@ -145,7 +145,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C4.7: the WAL shrinks without another sync after the reader has ended its transaction")
+    @Test("3: the WAL shrinks without another sync after the reader has ended its transaction")
     func letGo() async throws {
       try await withDaemon(.pages(20)) { site, daemon, notify in
         _ = try await site.ask()
@@ -160,7 +160,7 @@ extension CacheTrials {
       }
     }
 
-    @Test("C4.5: a reader that began before the start keeps its snapshot and fails no sync")
+    @Test("3: a reader that began before the start keeps its snapshot and fails no sync")
     func olderReader() async throws {
       try await withFaults(.pages(Self.pages)) { site, faults in
         _ = try Stranger.prefix()

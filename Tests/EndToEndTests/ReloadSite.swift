@@ -3,7 +3,7 @@ import Glibc
 import RosterStatusClient
 import Testing
 
-/// S4: RELOADING=1 with the time of the monotonic clock, then READY=1.
+/// RELOADING=1 with the time of the monotonic clock, then READY=1.
 func reloaded(_ notify: NotifySocket, meanwhile: () -> Void = {}) async throws {
   let reloading = try #require(await notify.first { $0.contains("RELOADING=1") })
   let field = reloading.split(separator: "\n").first { $0.hasPrefix("MONOTONIC_USEC=") }

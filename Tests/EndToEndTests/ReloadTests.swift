@@ -8,7 +8,7 @@ import Testing
 
 /// SIGHUP to the real program, which reads its configuration from a file.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ReloadTests {
-  @Test("F9.1: SIGHUP applies interval, concurrency, headers and log level at once, without a restart")
+  @Test("54: SIGHUP applies interval, concurrency, headers and log level at once, without a restart")
   func applies() async throws {
     try await withDaemon(.pages(12), file: "[sync]\nconcurrency = 2\n") { site, daemon, notify in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: SIGHUP during a sync loses nothing, and the sync's next request has the new settings")
+  @Test("54: SIGHUP during a sync loses nothing, and the sync's next request has the new settings")
   func inMidSync() async throws {
     try await withSite(.pages(20)) { site in
       site.upstream.hold(.pages(5...20))
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: SIGHUP during a sync changes its retries and its removal guard")
+  @Test("54: SIGHUP during a sync changes its retries and its removal guard")
   func limitsInMidSync() async throws {
     try await withSite(.pages(5)) { site in
       try await site.withFile("[sync]\nmax_removal = 0\n[retry]\nmax_retries = 20\nbase_delay = \"0s\"\n") {
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("F9.2: SIGHUP without the configuration file is refused, and does not apply the defaults")
+  @Test("54: SIGHUP without the configuration file is refused, and does not apply the defaults")
   func missingFile() async throws {
     try await withSite(.pages(1)) { site in
       try await site.withFile("[upstream]\nheaders = {\"X-Team\" = \"citadel\"}\n") { daemon, notify in
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: SIGHUP applies a new default file and names it in status; a file that disappeared is reported")
+  @Test("54: SIGHUP applies a new default file and names it in status; a file that disappeared is reported")
   func appears() async throws {
     try await withSite(.pages(1)) { site in
       let folder = "\(site.folder)/etc"
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: SIGHUP before the daemon can reload is remembered until it can")
+  @Test("54: SIGHUP before the daemon can reload is remembered until it can")
   func early() async throws {
     try await withSite(.pages(1)) { site in
       // A named pipe is read only below /dev.
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test("F9.1: SIGHUP leaves no thread and no descriptor behind, also during a sync")
+  @Test("54: SIGHUP leaves no thread and no descriptor behind, also during a sync")
   func leavesNothing() async throws {
     try await withDaemon(.pages(8), file: "") { site, daemon, notify in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test(
-    "F9.2: SIGHUP with a bad file changes nothing, also during a sync, and log, status and event report it",
+    "54: SIGHUP with a bad file changes nothing, also during a sync, and log, status and event report it",
     arguments: [
       ("[sync\n", "rosterd.toml:1"), ("[sync]\nconcurrency = 100\n", "sync.concurrency"),
       ("[sync]\nconcurency = 3\n", "concurency"), ("[auth]\nflow = \"oauth2_refresh\"\n", "token_url"),
@@ -225,7 +225,7 @@ import Testing
     }
   }
 
-  @Test("F9.3: SIGHUP keeps keys that need a restart, names them in log and event, and applies the others")
+  @Test("54: SIGHUP keeps keys that need a restart, names them in log and event, and applies the others")
   func needRestart() async throws {
     try await withDaemon(.pages(3), file: "") { site, daemon, notify in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -254,7 +254,7 @@ import Testing
     }
   }
 
-  @Test("F9.2: SIGHUP with a flow without its credential is refused completely")
+  @Test("54: SIGHUP with a flow without its credential is refused completely")
   func flowWithoutCredential() async throws {
     try await withDaemon(.pages(3), file: "") { site, daemon, notify in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -273,7 +273,7 @@ import Testing
     }
   }
 
-  @Test("S5.2, F9.1: SIGHUP applies log.format to the lines that follow")
+  @Test("48, 54: SIGHUP applies log.format to the lines that follow")
   func logFormat() async throws {
     try await withDaemon(.pages(1), file: "[log]\nformat = \"text\"\n") { site, daemon, notify in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -284,7 +284,7 @@ import Testing
     }
   }
 
-  @Test("P14.3: a reload to a flow that needs the token store owns it first; another rosterd's store is refused")
+  @Test("42: a reload to a flow that needs the token store owns it first; another rosterd's store is refused")
   func tokenStore() async throws {
     try await withDaemon(.pages(1, tokens: .init(flow: .oauth2Refresh)), file: "") { site, daemon, notify in
       let other = open(site.tokenStore + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -303,7 +303,7 @@ import Testing
     }
   }
 
-  @Test("T4.1, T7.1: SIGHUP that removes the flow during a token request waits for the answer, and loses no session")
+  @Test("31, 32: SIGHUP that removes the flow during a token request waits for the answer, and loses no session")
   func flowOffAndOn() async throws {
     let on = "[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n"
     try await withSite(.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))) { site in
@@ -322,7 +322,7 @@ import Testing
     }
   }
 
-  @Test("T6.5, T10.2: SIGHUP looks at the credential files, and an ended session goes on with new ones")
+  @Test("35: SIGHUP looks at the credential files, and an ended session goes on with new ones")
   func newCredentials() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .oauth2Refresh))) { site in
       try await site.withFile("[auth]\nflow = \"oauth2_refresh\"\ntoken_url = \"/token\"\n") { daemon, notify in
@@ -348,7 +348,7 @@ import Testing
     }
   }
 
-  @Test("T6.5: a refused static token is replaced at once when a reload brings another one")
+  @Test("35: a refused static token is replaced at once when a reload brings another one")
   func newStaticToken() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .static))) { site in
       try await site.withFile("[auth]\nflow = \"static\"\n") { daemon, notify in

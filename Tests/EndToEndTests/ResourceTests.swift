@@ -6,7 +6,7 @@ import Testing
 
 /// Several resources in one snapshot: the real program with the supplied definitions for the Rick and Morty API.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ResourceTests {
-  @Test("P2.1, F9.3: three resources are one snapshot and listed separately; SIGHUP names [resource] and keeps them")
+  @Test("1, 54: three resources are one snapshot and listed separately; SIGHUP names [resource] and keeps them")
   func three() async throws {
     var scenario = Scenario.pages(3)
     scenario.beside = served
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("E3.1, P6.1: the lists of an unchanged parent are requested, whatever its columns are called")
+  @Test("9, 22: the lists of an unchanged parent are requested, whatever its columns are called")
   func columnsNamedAsKeywords() async throws {
     var scenario = Scenario.pages(1)
     scenario.beside = { request in

@@ -4,7 +4,7 @@ import RosterCore
 import RosterSimulator
 import Testing
 
-/// A sync by root beside a service of another user (P14.1).
+/// A sync by root beside a service of another user.
 @Suite(.timeLimit(.minutes(1))) struct RootRunTests {
   private static let scenario = Scenario.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))
 
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("P14.1: files of root's sync and daemon belong to the owner of the folder, whose syncs go on with them")
+  @Test("42: files of root's sync and daemon belong to the owner of the folder, whose syncs go on with them")
   func handedOver() async throws {
     try await withSite(Self.scenario, settings: ["ROSTERD_LIMIT_BUDGET": "1000/1h"]) { site in
       let user = try handOver(site)

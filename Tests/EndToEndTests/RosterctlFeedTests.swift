@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "C5.4: rosterctl changes is 65 if it cannot go on, 64 for bad options, 1 for an unknown resource, 73 without cache",
+    "7: rosterctl changes is 65 if it cannot go on, 64 for bad options, 1 for an unknown resource, 73 without cache",
     arguments: [
       (["--since", "4"], 65, "it ends with change 3, before 4; read everything again"),
       (["--since", "3", "--feed", "another"], 65, "the feed is another one: "),
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("P3.1, P4.1: rosterctl cancel ends the running sync; readers see no change, and the next sync keeps its pages")
+  @Test("2, 40: rosterctl cancel ends the running sync; readers see no change, and the next sync keeps its pages")
   func cancel() async throws {
     try await withSite(.pages(6), settings: ["ROSTERD_SYNC_CONCURRENCY": "1"]) { site in
       site.upstream.hold(.page(5))

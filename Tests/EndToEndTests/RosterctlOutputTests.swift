@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "L4.1, L4.4: a closed pipe does not change the exit code of a command without a daemon",
+    "50, 51: a closed pipe does not change the exit code of a command without a daemon",
     arguments: ["status", "status --json", "status --check", "history", "history --json", "explain", "explain --json"])
   func unreadAlone(command: String) async throws {
     try await withSite(.pages(1)) { site in
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("L4.3: in a pipe each fact of status is one line; with COLUMNS lines are wrapped as on a terminal")
+  @Test("51: in a pipe each fact of status is one line; with COLUMNS lines are wrapped as on a terminal")
   func unbroken() async throws {
     try await withSite(.pages(1, rules: [.on(.page(1), .status(403))])) { site in
       _ = try await site.sync(exit: 65)

@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  @Test("L10.3: a command that needs the cache asks the daemon of --socket for it")
+  @Test("50: a command that needs the cache asks the daemon of --socket for it")
   func cacheOfDaemon() async throws {
     try await withDaemon { _, socket in
       for command in [["list"], ["rejects"], ["changes"]] {
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test("L10.3: if one place does not determine the other, rosterctl says which option to add")
+  @Test("50: if one place does not determine the other, rosterctl says which option to add")
   func unknownPlaces() async throws {
     try await withFolder { folder in
       let environment = ["XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder, "HOME": folder]
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  @Test("L10.2: --config determines both places; a missing file is 78")
+  @Test("50: --config determines both places; a missing file is 78")
   func configuration() async throws {
     try await withFolder { folder in
       let file = folder + "/own.toml"
@@ -264,7 +264,7 @@ import Testing
   }
 
   @Test(
-    "L10.4: --instance and --config determine both places, so another option beside them is 64",
+    "50: --instance and --config determine both places, so another option beside them is 64",
     arguments: [
       ["--instance", "stage", "--socket", "/s"], ["--config", "/c", "--cache", "/d"],
       ["--instance", "stage", "--config", "/c"], ["--instance", "../etc"], ["--instance", ""],
@@ -293,7 +293,7 @@ import Testing
   }
 
   @Test(
-    "L10.6: --socket and --cache of different daemons are 64", .timeLimit(.minutes(1)),
+    "50: --socket and --cache of different daemons are 64", .timeLimit(.minutes(1)),
     arguments: ["status", "list", "explain", "sync", "wait"])
   func differentDaemons(command: String) async throws {
     try await withDaemon { rosterctl, socket in

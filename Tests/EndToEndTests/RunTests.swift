@@ -9,7 +9,7 @@ import Testing
 
 /// `rosterd run`, the real program, as systemd, curl and rosterctl see it.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RunTests {
-  @Test("S4.1, S4.2, S4.8: READY is sent once the socket answers, then STATUS, and STOPPING before the exit with 0")
+  @Test("49: READY is sent once the socket answers, then STATUS, and STOPPING before the exit with 0")
   func notify() async throws {
     try await withSite { site in
       site.upstream.hold(.page(1))
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("S11.5: a metrics socket that cannot be opened at the start is a warning, and answers when its name is free")
+  @Test("46: a metrics socket that cannot be opened at the start is a warning, and answers when its name is free")
   func lateMetricsSocket() async throws {
     let workspace = Workspace()
     let clock = try HastyClock(file: workspace.path("clock"))
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test("P18.1, P18.2: 24 open files suffice if the hard limit is 32 or more; else 73, and systemd gets the reason")
+  @Test("24 open files suffice if the hard limit is 32 or more; else 73, and systemd gets the reason")
   func fewOpenFiles() async throws {
     try await withSite { site in
       let path = "\(site.folder)/notify"
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "S4.10, S17.1: a start that fails reports the reason to the service manager",
+    "47, 49: a start that fails reports the reason to the service manager",
     arguments: [("ROSTERD_CACHE_PATH", "/dev/null/x.db", 73), ("ROSTERD_SYNC_CONCURRENCY", "0", 78)])
   func failedStart(key: String, value: String, exit: Int32) async throws {
     try await withSite { site in
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(
-    "S4.10: a command line that cannot be read is reported to the service manager",
+    "49: a command line that cannot be read is reported to the service manager",
     arguments: ["--nonsense", "nonsense"])
   func commandLine(argument: String) async throws {
     try await withSite { site in
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(
-    "S4.3: WATCHDOG=1 is sent only if a watchdog watches this process",
+    "49: WATCHDOG=1 is sent only if a watchdog watches this process",
     arguments: [("unset", false), ("WATCHDOG_PID=1", false), ("", true)])
   func watchdog(environment: String, isWatched: Bool) async throws {
     var settings = ["ROSTERD_LOG_LEVEL": "info"]
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("S4.5: /healthz and the message report a sync that hangs, until it makes progress again")
+  @Test("49: /healthz and the message report a sync that hangs, until it makes progress again")
   func hangs() async throws {
     let settings = [
       "WATCHDOG_USEC": "400000", "ROSTERD_UPSTREAM_TIMEOUT": "1s", "ROSTERD_RETRY_MAX_DELAY": "0s",
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("P12.2: a sync that /v1/syncs shows as ended is not joined")
+  @Test("28: a sync that /v1/syncs shows as ended is not joined")
   func notJoined() async throws {
     try await withDaemon(.pages(1)) { site, _, _ in
       let client = StatusClient(socket: site.socket)
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test("P12.1: a request for a sync during a sync joins it")
+  @Test("28: a request for a sync during a sync joins it")
   func joined() async throws {
     try await withSite { site in
       site.upstream.hold(.page(7))
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  @Test("P14.5, P14.4: a second rosterd ends with 75 and names the first one's pid", arguments: ["run", "sync"])
+  @Test("42: a second rosterd ends with 75 and names the first one's pid", arguments: ["run", "sync"])
   func owned(command: String) async throws {
     try await withDaemon { site, daemon, _ in
       let second = try await site.rosterd(command)

@@ -5,10 +5,10 @@ import RosterSimulator
 import RosterStatusClient
 import Testing
 
-/// T9 against an upstream and a token server that repeat every secret wherever they can.
+/// An upstream and a token server repeat every secret wherever they can.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SecretEchoTests {
   @Test(
-    "T9.1, T9.2: no output or file has a token, secret or Authorization value, whatever fails and repeats them",
+    "38: no output or file has a token, secret or Authorization value, whatever fails and repeats them",
     arguments: Failing.Group.allCases, [false, true])
   fileprivate func nothingShows(of group: Failing.Group, inParameter: Bool) async throws {
     let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"
@@ -94,7 +94,7 @@ import Testing
       bytes: try await StatusClient(socket: site.socket).send("GET", target: "/metrics").body)
   }
 
-  @Test("T9.1, T9.2, T9.3: a refused configuration does not show its secrets, at start, by check or by SIGHUP")
+  @Test("38: a refused configuration does not show its secrets, at start, by check or by SIGHUP")
   func configuration() async throws {
     try await withSite(.pages(1)) { site in
       let key = "configured-\(UInt64.random(in: UInt64.max / 2 ... .max))"

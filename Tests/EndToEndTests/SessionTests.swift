@@ -10,7 +10,7 @@ import Testing
   private static let refusedOnce = Scenario.pages(
     2, tokens: .init(flow: .authenticateForm, uses: [1]), rules: [.on(.anyToken, times: 1, .refusal(401))])
 
-  @Test("T6.4, T6.6: an ended session requests nothing, restarts included, until --retry-session tries it once more")
+  @Test("33: an ended session requests nothing, restarts included, until --retry-session tries it once more")
   func retrySession() async throws {
     try await withSite(Self.refusedOnce) { site in
       _ = try await site.sync(exit: 77)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("T6.6: a retry that is requested during a sync holds in that sync")
+  @Test("33: a retry that is requested during a sync holds in that sync")
   func joinedRetry() async throws {
     try await withSite(Self.refusedOnce) { site in
       site.upstream.hold(.anyToken)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("T6.6: a retry that is refused ends the session again, after one request")
+  @Test("33: a retry that is refused ends the session again, after one request")
   func retriedInVain() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.endSession()
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "T6.5, T10.3: before each sync the daemon looks at the credential files; new bytes start again, equal ones do not")
+    "35: before each sync the daemon looks at the credential files; new bytes start again, equal ones do not")
   func changedFile() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.endSession()
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("T10.2: a changed credential wins over a valid stored session, whose tokens are not used any more")
+  @Test("35: a changed credential wins over a valid stored session, whose tokens are not used any more")
   func newSessionWins() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       #expect(try await site.sync().refreshes == 1)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("T6.5: another auth.scope or auth.token_url reopens an ended session", arguments: ["SCOPE", "TOKEN_URL"])
+  @Test("35: another auth.scope or auth.token_url reopens an ended session", arguments: ["SCOPE", "TOKEN_URL"])
   func otherSettings(name: String) async throws {
     try await withSite(Self.refusedOnce) { site in
       _ = try await site.sync(exit: 77)
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("T10.7, T10.8: another auth.scope, and --new-token, ask for a new token in the same session")
+  @Test("35: another auth.scope, and --new-token, ask for a new token in the same session")
   func newToken() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .oauth2Refresh, uses: [1]))) { site in
       #expect(try await site.sync().refreshes == 1)
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test("T6.7: with oauth2_client_credentials a refused refresh token is followed by one new grant")
+  @Test("33: with oauth2_client_credentials a refused refresh token is followed by one new grant")
   func clientCredentials() async throws {
     var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)
     tokens.grantRefreshToken = true
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test("P13.4: after SIGTERM no new grant follows a refused refresh token; the next start begins with it")
+  @Test("41: after SIGTERM no new grant follows a refused refresh token; the next start begins with it")
   func noGrantAfterStop() async throws {
     var tokens = Scenario.Tokens(flow: .oauth2ClientCredentials)
     tokens.grantRefreshToken = true
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test("T6.1, T6.4: if the grant is refused too, the session ends, and it is 77 without a request until a new secret")
+  @Test("33: if the grant is refused too, the session ends, and it is 77 without a request until a new secret")
   func clientRefused() async throws {
     try await withSite(.pages(2, tokens: .init(flow: .oauth2ClientCredentials))) { site in
       let secret = try site.credentials()["client_secret"]

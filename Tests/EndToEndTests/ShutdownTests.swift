@@ -6,7 +6,7 @@ import RosterSimulator
 import RosterTestSupport
 import Testing
 
-/// P13: SIGTERM ends the daemon within 5 s in every phase, with exit code 0 and without data loss; `rosterd sync` ends
+/// SIGTERM ends the daemon within 5 s in every phase, with exit code 0 and without data loss; `rosterd sync` ends
 /// with 1.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ShutdownTests {
   private static let limit = Duration.seconds(5)
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "P13.1, P13.5: SIGTERM cancels a sync in any phase, and the next one keeps its pages", arguments: Phase.allCases)
+    "41: SIGTERM cancels a sync in any phase, and the next one keeps its pages", arguments: Phase.allCases)
   func phase(phase: Phase) async throws {
     try await withSite(.pages(12), settings: ["ROSTERD_RETRY_BASE_DELAY": "1m", "ROSTERD_RETRY_MAX_DELAY": "1m"]) {
       site in
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("P13.1: a signal between two syncs stops the daemon", arguments: [SIGTERM, SIGINT])
+  @Test("41: a signal between two syncs stops the daemon", arguments: [SIGTERM, SIGINT])
   func idle(signal: Int32) async throws {
     try await withDaemon(.pages(1)) { site, daemon, _ in
       #expect(try await site.rosterctl("wait", "--timeout", "30s").exit == 0)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("P13.1: a signal after the socket answers and before READY stops the daemon", arguments: [SIGTERM, SIGINT])
+  @Test("41: a signal after the socket answers and before READY stops the daemon", arguments: [SIGTERM, SIGINT])
   func atOnce(signal: Int32) async throws {
     try await withSite(.pages(1)) { site in
       let daemon = try Program(try Program.built("rosterd"), arguments: ["run"], environment: site.settings)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(
-    "P13.1, P13.3: a signal before the configuration is read ends with the same exit code",
+    "41: a signal before the configuration is read ends with the same exit code",
     arguments: EarlyStop.allCases)
   func early(stop: EarlyStop) async throws {
     try await withSite(.pages(1)) { site in
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("T7.2: a shutdown waits for the token request in flight and stores its answer")
+  @Test("32: a shutdown waits for the token request in flight and stores its answer")
   func token() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.hold(.anyToken)
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test("P13.2, T7.3: a token request without an answer does not delay the stop; the log says what that may mean")
+  @Test("32, 41: a token request without an answer does not delay the stop; the log says what that may mean")
   func silentToken() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .authenticateForm, uses: [1]))) { site in
       site.upstream.hold(.anyToken)
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("P13.5: a publish that waits for another writer is interrupted, and pulled pages stay")
+  @Test("41: a publish that waits for another writer is interrupted, and pulled pages stay")
   func publish() async throws {
     try await withSite(.pages(3)) { site in
       let python = try Program.tool("python3")
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(
-    "P13.1, P13.3: a name server that does not answer delays no stop, and the cache is closed",
+    "41: a name server that does not answer delays no stop, and the cache is closed",
     arguments: ["run", "sync"])
   func silentNames(command: String) async throws {
     try await withFaults(.pages(1), settings: ["ROSTERD_UPSTREAM_BASE_URL": "http://upstream.example"]) {
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test(
-    "P13.1, P13.3: a connection in progress delays no stop, and the cache is closed",
+    "41: a connection in progress delays no stop, and the cache is closed",
     arguments: ["run", "sync"], ["UPSTREAM_BASE_URL", "AUTH_TOKEN_URL", "UPSTREAM_PROXY"])
   func connecting(command: String, key: String) async throws {
     let full = try FullBacklog()
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test(
-    "P13.1, P13.3: a page that takes long to read delays no stop, and the cache is closed",
+    "41: a page that takes long to read delays no stop, and the cache is closed",
     arguments: ["run", "sync"])
   func longPage(command: String) async throws {
     let fields = (1...250_000).map { "\"field\($0)\":0" }.joined(separator: ",")

@@ -5,12 +5,12 @@ import RosterSimulator
 import Synchronization
 import Testing
 
-/// P2, seen by another process while a daemon publishes.
+/// Whole snapshots, seen by another process while a daemon publishes.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SnapshotTests {
   private static let versions = 50
   private static let pages = 3
 
-  @Test("P2.1: a reader sees one whole version in every table and in the index, while fifty are published")
+  @Test("1: a reader sees one whole version in every table and in the index, while fifty are published")
   func readers() async throws {
     let version = Version(last: Self.versions)
     // Page 1 is requested once in each sync, so that each sync gets one version.

@@ -6,7 +6,7 @@ import Testing
 
 /// `rosterd sync`, the real program.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SyncTests {
-  @Test("P1.1, P5.2, P6.1: a sync stores every column and episode; the next one transfers and writes nothing")
+  @Test("1, 9: a sync stores every column and episode; the next one transfers and writes nothing")
   func all() async throws {
     try await withSite { site in
       let first = try await site.sync()
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("P10.1: empty fields, quotes, controls, non-ASCII and unknown fields arrive as upstream sends them")
+  @Test("4: empty fields, quotes, controls, non-ASCII and unknown fields arrive as upstream sends them")
   func texts() async throws {
     var scenario = Scenario(characters: Characters.made(3))
     scenario.characters[0].name = "\"Zoë\"\\\t\n\r 美咲 👩‍👩‍👧 e\u{301} <&'> /"
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("P1.2: the number of pages in flight reaches concurrency and never exceeds it", arguments: [1, 3, 16])
+  @Test("27: the number of pages in flight reaches concurrency and never exceeds it", arguments: [1, 3, 16])
   func concurrency(limit: Int) async throws {
     try await withSite(.pages(33), settings: ["ROSTERD_SYNC_CONCURRENCY": "\(limit)"]) { site in
       site.upstream.hold(.pages(2...33))
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("P8.1, P8.5: changes has the added, changed and missing characters, and none is removed without a question")
+  @Test("11: changes has the added, changed and missing characters, and none is removed without a question")
   func next() async throws {
     try await withSite { site in
       _ = try await site.sync()
@@ -65,12 +65,12 @@ import Testing
       try await site.expectUpstream()
       let changes = try await site.rows("SELECT kind, record_id FROM changes ORDER BY kind, record_id")
       #expect(changes == [["added", "9223372036854775807"], ["changed", "5"], ["changed", "6"], ["removed", "1"]])
-      // The missing record, and the control question (P16).
+      // The missing record, and the control question.
       #expect(site.upstream.counts.byIDRequests.count == 2)
     }
   }
 
-  @Test("P3.1: a failed sync leaves the snapshot unchanged, and its row")
+  @Test("2: a failed sync leaves the snapshot unchanged, and its row")
   func failed() async throws {
     try await withSite { site in
       _ = try await site.sync()
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(
-    "P13.3, P4.1: signals cancel `rosterd sync` (1), and the next one keeps its pages",
+    "40, 41: signals cancel `rosterd sync` (1), and the next one keeps its pages",
     arguments: [SIGTERM, SIGINT, SIGHUP])
   func cancelled(signal: Int32) async throws {
     try await withSite(.pages(3)) { site in

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "T5.3: killed before any step of the note about a token request, the request has not been sent",
+    "32: killed before any step of the note about a token request, the request has not been sent",
     arguments: Step.allCases)
   func whileNoting(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "T4.3, T5.3: killed before any step of the store, no used refresh token is sent again, and the error says why",
+    "31, 32: killed before any step of the store, no used refresh token is sent again, and the error says why",
     arguments: Step.allCases)
   func whileStoring(step: Step) async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
@@ -69,7 +69,7 @@ import Testing
     return try decoder.decode(Stored.self, from: Data(contentsOf: URL(filePath: path))).accessToken != nil
   }
 
-  @Test("T4.1, T10.1: killed at the first request with the new token, the next start goes on with that token")
+  @Test("31, 35: killed at the first request with the new token, the next start goes on with that token")
   func whenUsed() async throws {
     try await withSite(.pages(12, tokens: .init(flow: .authenticateForm, uses: [3]))) { site in
       site.upstream.hold(.pages(4...12))

@@ -8,7 +8,7 @@ import Testing
 /// `auth.send` and `auth.flow = "basic"` through the real program.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct TokenPlaceTests {
   @Test(
-    "T8.1, T8.4: only pages and records by key carry the token, in the place of auth.send",
+    "38, 39: only pages and records by key carry the token, in the place of auth.send",
     arguments: ["PRIVATE-TOKEN: {access_token}", "?api_key={access_token}", "Cookie: a=b; session={access_token}; c=d"])
   func send(_ text: String) async throws {
     var tokens = Scenario.Tokens(flow: .oauth2Refresh, uses: [2])
@@ -21,7 +21,7 @@ import Testing
       #expect(try JSONDecoder().decode(SyncRecord.self, from: Data(outcome.output.utf8)).removed == 1)
       try await site.expectUpstream()
       let counts = site.upstream.counts
-      // The question for the missing record, and the control question (P16).
+      // The question for the missing record, and the control question.
       #expect(counts.byIDRequests.count == 2 && counts.pages(answered: 401) == 1)
       for seen in counts.pageRequests + counts.byIDRequests {
         #expect(seen.generation != nil && seen["Authorization"] == nil, "\(seen.request.url)")
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("T3.5, T10.2: basic sends user and password (RFC 7617); a wrong password is 77, and new bytes are used next")
+  @Test("34, 35: basic sends user and password (RFC 7617); a wrong password is 77, and new bytes are used next")
   func basic() async throws {
     try await withSite(.pages(3, tokens: .init(flow: .basic))) { site in
       #expect(try await site.sync().outcome == .published)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("F9.1, F9.2: SIGHUP applies auth.send, flow and proxy at once, also during a sync; a bad one changes nothing")
+  @Test("54: SIGHUP applies auth.send, flow and proxy at once, also during a sync; a bad one changes nothing")
   func sendAndProxy() async throws {
     try await withSite(.pages(6, tokens: .init(flow: .static))) { site in
       func token(_ send: String, more: String = "") -> String {

@@ -9,7 +9,7 @@ import Testing
 /// Tokens through the real program, counted on the simulator's side.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct TokenTests {
   @Test(
-    "T1.1: however many requests use the dead token, in whatever order, one refresh is sent",
+    "29: however many requests use the dead token, in whatever order, one refresh is sent",
     arguments: [(1, 2), (8, 10), (64, 4)])
   func oneRefresh(requests: Int, orders: Int) async throws {
     for seed in 1...orders {
@@ -57,9 +57,9 @@ import Testing
     #expect(counts.pageRequests.allSatisfy { $0.generation == 0 || $0.generation == 1 }, "seed \(seed)")
   }
 
-  @Test("T1.1, T1.2: tokens that die repeatedly cost one refresh each, and no token is refreshed twice")
+  @Test("29: tokens that die repeatedly cost one refresh each, and no token is refreshed twice")
   func manyGenerations() async throws {
-    // A fresh token must be valid for the requests that waited for it (T3).
+    // A fresh token must be valid for the requests that waited for it.
     let scenario = Scenario.pages(42, tokens: .init(flow: .bearerRefresh, uses: [5, 8, 9, 10]))
     try await withSite(scenario, settings: ["ROSTERD_SYNC_CONCURRENCY": "2"]) { site in
       let report = try await site.sync()
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "T4.1, T4.2: the rotated token is on disk, mode 0600, before any request uses the new access token",
+    "31: the rotated token is on disk, mode 0600, before any request uses the new access token",
     arguments: [(Flow.authenticateForm, "refresh-"), (.bearerRenew, "access-")])
   func storedFirst(flow: Flow, name: String) async throws {
     let disk = Disk()
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "T4.1, T10.1: killed after each of four refreshes, rosterd goes on with the stored token and reuses none",
+    "31, 35: killed after each of four refreshes, rosterd goes on with the stored token and reuses none",
     arguments: [Flow.authenticateForm, .bearerRenew])
   func killed(flow: Flow) async throws {
     try await withSite(.pages(4, tokens: .init(flow: flow, uses: [0, 0, 0, 0]))) { site in
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "T6.1, T6.4, T6.5: a refused refresh token is 77 at once, and no later sync asks upstream until the file changes",
+    "33, 35: a refused refresh token is 77 at once, and no later sync asks upstream until the file changes",
     arguments: [(Flow.authenticateForm, "refresh_token"), (.bearerRenew, "access_token")])
   func ended(flow: Flow, file: String) async throws {
     try await withSite(.pages(2, tokens: .init(flow: flow, uses: [1]))) { site in
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test("T9.1, T9.2: no secret is in the log, the output, the status or the cache")
+  @Test("38: no secret is in the log, the output, the status or the cache")
   func secrets() async throws {
     try await withSite(
       .pages(5, tokens: .init(flow: .oauth2Refresh, uses: [2])), settings: ["ROSTERD_LOG_LEVEL": "trace"]

@@ -34,7 +34,7 @@ import Testing
     """
 
   @Test(
-    "S14.1, S14.2, S14.3: the printed address sets its cookie and works once; everything else is refused",
+    "46: the printed address sets its cookie and works once; everything else is refused",
     .timeLimit(.minutes(2)))
   func answers() async throws {
     _ = try Program.tool("curl")
@@ -53,7 +53,7 @@ import Testing
         String(decoding: FileManager.default.contents(atPath: "\(site.folder)/\(name)") ?? Data(), as: UTF8.self)
       }
       let answers = file("answers")
-      // S14.4: the browser gets a file of this user's, no command line has the address, and the file goes with it.
+      // The browser gets a file of this user's, no command line has the address, and the file goes with it.
       #expect(file("mode") == "600 regular file\n" && file("left").isEmpty)
       #expect(file("lines").contains(".html") && !file("lines").contains("token="))
       let refused = "the token is missing, wrong or used: open the address that rosterctl web prints now"

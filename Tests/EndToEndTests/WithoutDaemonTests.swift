@@ -7,7 +7,7 @@ import Testing
 
 /// The output of rosterctl for a cache without a running daemon: after `rosterd sync`, after a kill, without a cache.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct WithoutDaemonTests {
-  @Test("L4.1, L4.2: without a daemon status and history print what the cache contains, and exit with 3")
+  @Test("50: without a daemon status and history print what the cache contains, and exit with 3")
   func cache() async throws {
     try await withSite(.pages(3)) { site in
       let sync = try await site.sync()
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "T7.6: without a daemon the log, status and explain say that the session ends before the next sync",
+    "47: without a daemon the log, status and explain say that the session ends before the next sync",
     arguments: [600, 7200])
   func sessionEnd(life: Int) async throws {
     var tokens = Scenario.Tokens(flow: .bearerRenew, uses: [0], lifetime: .seconds(life))
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("L4.1: without a daemon and a cache there is one message that names both", arguments: ["status", "history"])
+  @Test("50: without a daemon and a cache there is one message that names both", arguments: ["status", "history"])
   func nothing(command: String) async throws {
     try await withSite { site in
       for form in [[], ["--json"]] {

@@ -91,7 +91,7 @@ package struct GrowthRecord: Sendable {
   package var mark = ""
   /// Number of its list rows.
   package var rows = 2
-  /// True if a value has the wrong type, so that the record cannot be stored (P9).
+  /// True if a value has the wrong type, so that the record cannot be stored.
   package var isRejected = false
 
   /// Its key, as a text.

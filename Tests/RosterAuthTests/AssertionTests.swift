@@ -42,7 +42,7 @@ struct AssertionTests {
     #expect(code?.prefix(4) == [0x5B, 0xDC, 0xC1, 0x46])
   }
 
-  @Test("T17.2: a time is a number, or digits in a text; alg and typ come first, and a template replaces typ")
+  @Test("36: a time is a number, or digits in a text; alg and typ come first, and a template replaces typ")
   func templates() throws {
     var settings = TokenSettings.sample(.jwt)
     settings.assertion = Self.usual
@@ -58,7 +58,7 @@ struct AssertionTests {
     #expect(assertion.expiresAt == Date(timeIntervalSince1970: 1_700_000_600))
   }
 
-  @Test("T17.5: the flow jwt sends an assertion, renews it before its end, and sends no token request")
+  @Test("36: the flow jwt sends an assertion, renews it before its end, and sends no token request")
   func flow() async throws {
     let bench = try await bench(.jwt).inSync()
     let first = try #require(try await bench.keeper.current())
@@ -73,7 +73,7 @@ struct AssertionTests {
     #expect(bench.endpoint.requests.all.isEmpty)
   }
 
-  @Test("T17.5: with the flow jwt a changed key or template makes a new assertion, and nothing else does")
+  @Test("36: with the flow jwt a changed key or template makes a new assertion, and nothing else does")
   func changes() async throws {
     let bench = try await bench(.jwt).inSync()
     let first = try #require(try await bench.keeper.current())
@@ -90,7 +90,7 @@ struct AssertionTests {
     #expect(try part(1, of: third.access)["iss"] == nil)
   }
 
-  @Test("T17.3, T17.4: each attempt of oauth2_client_credentials has its own client_assertion, and no secret")
+  @Test("36: each attempt of oauth2_client_credentials has its own client_assertion, and no secret")
   func client() async throws {
     let bench = try await bench(.oauth2ClientCredentials).inSync()
     bench.endpoint.answer(503)
@@ -107,7 +107,7 @@ struct AssertionTests {
   }
 
   @Test(
-    "T17.7: a key that is replaced while a sync runs signs the next assertion, and a bad one waits for the next sync",
+    "35: a key that is replaced while a sync runs signs the next assertion, and a bad one waits for the next sync",
     arguments: ["another secret", "-----BEGIN PRIVATE KEY-----"])
   func rotation(next: String) async throws {
     let bench = try await bench(.oauth2ClientCredentials).inSync()
@@ -125,7 +125,7 @@ struct AssertionTests {
     #expect(parts[2] == text.replacing("+", with: "-").replacing("/", with: "_"))
   }
 
-  @Test("T17.6: a refusal names the difference of the clocks, and a wrong clock ends no session")
+  @Test("36: a refusal names the difference of the clocks, and a wrong clock ends no session")
   func clocks() async throws {
     let bench = try await bench(.oauth2ClientCredentials).inSync()
     let date = bench.clock.now.addingTimeInterval(-300)
@@ -143,7 +143,7 @@ struct AssertionTests {
   }
 
   @Test(
-    "F5.6: the message names the kind of a file without a private key, and the way to a right one",
+    "53: the message names the kind of a file without a private key, and the way to a right one",
     arguments: [
       ("-----BEGIN PUBLIC KEY-----\nx", "it is a public key", ""),
       ("-----BEGIN CERTIFICATE-----\nx", "it is a certificate without its private key", ""),
@@ -164,7 +164,7 @@ struct AssertionTests {
     #expect(found?.subject == "/etc/rosterd/credentials/private_key" && found?.hint?.contains(cure) == true)
   }
 
-  @Test("F5.6: HS256 takes no PEM key, and a missing key is named")
+  @Test("53: HS256 takes no PEM key, and a missing key is named")
   func sharedKey() async throws {
     for (credentials, cause) in [
       (

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("T4.1: bearer_renew sends the file's token first, and stores its successor before the successor is used")
+  @Test("31: bearer_renew sends the file's token first, and stores its successor before the successor is used")
   func renewals() async throws {
     let bench = try await bench()
     #expect(try await bench.keeper.current()?.access == Secret("a0") && bench.endpoint.requests.all.isEmpty)
@@ -37,7 +37,7 @@ import Testing
     #expect(bench.endpoint.requests.all.allSatisfy { $0.body.isEmpty && $0.method == .post })
   }
 
-  @Test("T1.1: eight requests with the dead token of bearer_renew cause one token request")
+  @Test("29: eight requests with the dead token of bearer_renew cause one token request")
   func once() async throws {
     let bench = try await bench()
     let first = try #require(try await bench.keeper.current())
@@ -48,7 +48,7 @@ import Testing
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T10.1, T10.2: bearer_renew uses the stored token after a restart without the file; new bytes in the file win")
+  @Test("35: bearer_renew uses the stored token after a restart without the file; new bytes in the file win")
   func restart() async throws {
     let before = try await bench()
     _ = try await renew(before, to: "a1")
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "T6.1, T6.3: a refusal of the token ends the session across restarts and names access_token",
+    "33: a refusal of the token ends the session across restarts and names access_token",
     arguments: [(401, #"{"error":"invalid_token"}"#), (200, #"{"error":"token expired"}"#)])
   func ends(status: Int, body: String) async throws {
     let bench = try await bench()
@@ -80,7 +80,7 @@ import Testing
     #expect(authorizations(next) == ["Bearer a0"])
   }
 
-  @Test("T2.1, T2.5: bearer_renew renews before the exp of a JWT, with the token that is still valid")
+  @Test("30: bearer_renew renews before the exp of a JWT, with the token that is still valid")
   func early() async throws {
     let bench = try await Bench(.bearerRenew, credentials: Self.files).inSync()
     let end = Int(bench.clock.now.timeIntervalSince1970) + 100
@@ -94,7 +94,7 @@ import Testing
     #expect(authorizations(bench).last == "Bearer \(long)")
   }
 
-  @Test("T5.3: the message says that an attempt without an answer may have replaced the access token")
+  @Test("32: the message says that an attempt without an answer may have replaced the access token")
   func unanswered() async throws {
     let bench = try await bench()
     let token = try #require(try await bench.keeper.current())

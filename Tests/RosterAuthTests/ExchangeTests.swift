@@ -33,7 +33,7 @@ struct ExchangeGrantTests {
     request.headers.first { $0.name == name }?.value
   }
 
-  @Test("T13.1: a login is a POST to login.url, a refresh one to refresh.url")
+  @Test("36: a login is a POST to login.url, a refresh one to refresh.url")
   func addresses() throws {
     let settings = try settings()
     let login = try request(settings)
@@ -43,7 +43,7 @@ struct ExchangeGrantTests {
     #expect(body(refresh) == #"{"refresh":"r"}"# && header("Content-Type", request: refresh) == "application/json")
   }
 
-  @Test("T13.2: the name of a field of a form is encoded")
+  @Test("36: the name of a field of a form is encoded")
   func formNames() throws {
     let form = try settings {
       $0.login?.format = .form
@@ -55,7 +55,7 @@ struct ExchangeGrantTests {
     #expect(body(try request(form)) == "x%2By=%7Bpassword%7D&p%26q=1&k%3Dl=2&u%5Bn%5D=3")
   }
 
-  @Test("T13.2: placeholders are replaced once, as JSON or as a form, and a value is no template")
+  @Test("36: placeholders are replaced once, as JSON or as a form, and a value is no template")
   func templates() throws {
     #expect(body(try request(settings())) == #"{"username":"{password}","password":"p\"w d"}"#)
     let form = try settings {
@@ -70,7 +70,7 @@ struct ExchangeGrantTests {
     #expect(header("Content-Type", request: sent) == "application/x-www-form-urlencoded")
   }
 
-  @Test("T13.2: send is a header or a query parameter that no address shows, and {} sends no body")
+  @Test("36: send is a header or a query parameter that no address shows, and {} sends no body")
   func fields() throws {
     let inHeader = try settings {
       $0.refresh?.body = .object([])
@@ -84,7 +84,7 @@ struct ExchangeGrantTests {
     #expect(query.secrets == [Request.Parameter("key", "s&t")] && !query.url.contains("key"))
   }
 
-  @Test("T13.3: a refresh is sent if each token that it contains is known, else a login")
+  @Test("36: a refresh is sent if each token that it contains is known, else a login")
   func choice() throws {
     let both = try settings {
       $0.refresh?.body = .object([
@@ -116,7 +116,7 @@ struct ExchangeGrantTests {
     return answer.issued.expiresAt?.timeIntervalSince(Self.now)
   }
 
-  @Test("T13.5: expires_in, else expires_at, else the exp of a JWT, corrected by Date; otherwise unknown")
+  @Test("36: expires_in, else expires_at, else the exp of a JWT, corrected by Date; otherwise unknown")
   func expiry() throws {
     let skewed = [Request.Header("Date", "Tue, 14 Nov 2023 22:12:20 GMT")]
     #expect(try life(#"{"data":{"access":"a","in":60,"at":1700000300}}"#) == 60)
@@ -130,7 +130,7 @@ struct ExchangeGrantTests {
     #expect(try life(#"{"data":{"access":"a","at":"soon"}}"#) == nil)
   }
 
-  @Test("T13.5: an access token that a refresh sends is kept for it")
+  @Test("36: an access token that a refresh sends is kept for it")
   func renewedAccess() throws {
     let kept = try read(#"{"access":"a"}"#) { $0.refresh?.body = .object([.init("token", .text("{access_token}"))]) }
     #expect(kept.renewedAccess == Secret("a") && kept.refreshToken == nil)
@@ -163,7 +163,7 @@ struct ExchangeKeeperTests {
     return (bench, token)
   }
 
-  @Test("T13.3, T1: any number of simultaneous 401s cost one refresh, which keeps the old token if it brings none")
+  @Test("29, 36: any number of simultaneous 401s cost one refresh, which keeps the old token if it brings none")
   func oneRefresh() async throws {
     let (bench, token) = try await loggedIn()
     let requests = bench.reject(token.generation, times: 20)
@@ -174,7 +174,7 @@ struct ExchangeKeeperTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T13.4: one login follows a refused refresh, and one refused after it ends the session")
+  @Test("36: one login follows a refused refresh, and one refused after it ends the session")
   func oneLogin() async throws {
     let (bench, token) = try await loggedIn()
     bench.endpoint.answer(401, body: #"{"detail":"Token is invalid or expired"}"#)
@@ -196,7 +196,7 @@ struct ExchangeKeeperTests {
   }
 
   @Test(
-    "T13.4: one login follows a refresh that is answered 2xx without JSON, and a login answered so leaves the session",
+    "36: one login follows a refresh that is answered 2xx without JSON, and a login answered so leaves the session",
     arguments: ["<html>sign in</html>", "", "access=a"])
   func loginAfterNoJSON(answer: String) async throws {
     let (bench, token) = try await loggedIn()
@@ -213,7 +213,7 @@ struct ExchangeKeeperTests {
     #expect(bench.status?.state != .unauthorized && bench.endpoint.requests.all.count == 5)
   }
 
-  @Test("T13.4, T6.8: without a login a refresh that is answered without JSON leaves the session")
+  @Test("33, 36: without a login a refresh that is answered without JSON leaves the session")
   func noJSONWithoutLogin() async throws {
     let bench = try await Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) {
       $0.exchange?.login = nil
@@ -224,7 +224,7 @@ struct ExchangeKeeperTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T13.4: without a login a refused refresh ends the session")
+  @Test("36: without a login a refused refresh ends the session")
   func noLogin() async throws {
     let bench = try await Bench(.exchange, credentials: Credentials(refreshToken: Secret("r0"))) {
       $0.exchange?.login = nil
@@ -235,7 +235,7 @@ struct ExchangeKeeperTests {
     #expect(failure?.description.contains("/etc/rosterd/credentials/refresh_token") == true)
   }
 
-  @Test("T13.7, T10: the store has a digest of the password, and another password begins with a login")
+  @Test("35, 39: the store has a digest of the password, and another password begins with a login")
   func passwordDigest() async throws {
     let (bench, _) = try await loggedIn()
     let text = try String(contentsOfFile: bench.settings.storePath, encoding: .utf8)
@@ -263,7 +263,7 @@ struct ExchangeKeeperTests {
     Credentials(refreshToken: Secret("r0"), username: Secret(user))
   }
 
-  @Test("T10.2: a changed file that only a refresh contains starts a new session")
+  @Test("35: a changed file that only a refresh contains starts a new session")
   func changedUser() throws {
     var settings = TokenSettings.sample(.exchange)
     Self.refreshWithUser(&settings)
@@ -274,7 +274,7 @@ struct ExchangeKeeperTests {
     #expect(try Session.change(from: session, settings, credentials: bob) == .begin(next))
   }
 
-  @Test("T10.2: a user that the stored session did not record keeps its tokens, and a later change wins")
+  @Test("35: a user that the stored session did not record keeps its tokens, and a later change wins")
   func unrecordedUser() async throws {
     let bench = try await Bench(.exchange, credentials: Self.credentials(of: "alice"), change: Self.refreshWithUser)
       .inSync()
@@ -294,7 +294,7 @@ struct ExchangeKeeperTests {
     #expect(bodies(next) == [#"{"id":"bob","rt":"r0"}"#])
   }
 
-  @Test("T10.2: a user that a reload adds to the refresh keeps the session, and is recorded with the next token")
+  @Test("35: a user that a reload adds to the refresh keeps the session, and is recorded with the next token")
   func addedUser() async throws {
     let bench = try await Bench(.exchange, credentials: Self.credentials(of: "alice")) { $0.exchange?.login = nil }
       .inSync()
@@ -315,7 +315,7 @@ struct ExchangeKeeperTests {
     #expect(try await bench.keeper.current()?.access == Secret("a9"))
   }
 
-  @Test("T13.6: a change of a template or a place lifts an ended session, as another token_url does")
+  @Test("36: a change of a template or a place lifts an ended session, as another token_url does")
   func lifted() throws {
     let settings = TokenSettings.sample(.exchange)
     var session = Session(settings, credentials: Self.files)
@@ -337,7 +337,7 @@ struct ExchangeKeeperTests {
     }
   }
 
-  @Test("F5.2: a missing file that a placeholder names is 78, and so is one that would forge a header")
+  @Test("53: a missing file that a placeholder names is 78, and so is one that would forge a header")
   func missing() {
     let missing = #expect(throws: Failure.self) {
       try Session.change(from: nil, TokenSettings.sample(.exchange), credentials: Credentials(username: Secret("u")))
@@ -352,7 +352,7 @@ struct ExchangeKeeperTests {
     #expect(forged?.kind == .configuration)
   }
 
-  @Test("F5.3: without a login the token that a refresh contains is needed, in a file or in the store")
+  @Test("53: without a login the token that a refresh contains is needed, in a file or in the store")
   func tokenMissing() throws {
     var settings = TokenSettings.sample(.exchange)
     settings.exchange?.login = nil

@@ -109,7 +109,7 @@ struct GrantAnswerTests {
   }
 
   @Test(
-    "T6.8: a 2xx answer without a required field is incomplete",
+    "33: a 2xx answer without a required field is incomplete",
     arguments: [
       (Flow.oauth2Refresh, "{}", "access_token"), (.oauth2Refresh, "[]", "access_token"),
       (.oauth2Refresh, #"{"access_token":""}"#, "access_token"),
@@ -129,12 +129,12 @@ struct GrantAnswerTests {
     }
   }
 
-  @Test("T6.8, T6.11: a 2xx answer that is not JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
+  @Test("33: a 2xx answer that is not JSON is malformed", arguments: ["", "<html>", #"{"access_token":"a""#])
   func malformed(body: String) throws {
     #expect(try refusal(.oauth2Refresh, body: body) == .malformed)
   }
 
-  @Test("T5.1, T6.1, T6.8: every status of a token answer is refused, passing or other")
+  @Test("32, 33: every status of a token answer is refused, passing or other")
   func statuses() throws {
     for status in [400, 401, 403] {
       #expect(
@@ -151,19 +151,19 @@ struct GrantAnswerTests {
   }
 
   @Test(
-    "T6.1: an answer without a refresh token, or with an empty one, keeps the old one", arguments: ["null", #""""#])
+    "33: an answer without a refresh token, or with an empty one, keeps the old one", arguments: ["null", #""""#])
   func keepsOld(refresh: String) throws {
     #expect(try read(.oauth2Refresh, body: #"{"access_token":"a","refresh_token":\#(refresh)}"#).refreshToken == nil)
   }
 
-  @Test("P11.6, P11.7, T6.1: a 403 without remaining requests is a rate limit, and ends no session")
+  @Test("25, 33: a 403 without remaining requests is a rate limit, and ends no session")
   func spent() throws {
     let headers = [Request.Header("X-RateLimit-Remaining", "0"), .init("RateLimit-Reset", "9")]
     let refusal = try refusal(.oauth2Refresh, status: 403, body: "", headers: headers)
     #expect(refusal == .passing(403, said: nil, retryAfter: .seconds(9), isRefusal: true))
   }
 
-  @Test("P11.7, T5.1: Retry-After of a token answer is seconds, or a date relative to the answer's own Date")
+  @Test("25, 32: Retry-After of a token answer is seconds, or a date relative to the answer's own Date")
   func retryAfter() throws {
     let seconds = try refusal(.oauth2Refresh, status: 429, body: "", headers: [.init("retry-after", "7")])
     #expect(seconds == .passing(429, said: nil, retryAfter: .seconds(7), isRefusal: false))
@@ -175,7 +175,7 @@ struct GrantAnswerTests {
     #expect(date == .passing(503, said: nil, retryAfter: .seconds(10), isRefusal: false))
   }
 
-  @Test("T2.5: expiry is expires_in from the answer on, else the JWT's exp corrected by Date, else unknown")
+  @Test("30: expiry is expires_in from the answer on, else the JWT's exp corrected by Date, else unknown")
   func expiry() throws {
     func expiry(_ body: String, date: String? = nil) throws -> Double? {
       let headers = date.map { [Request.Header("Date", $0)] } ?? []
@@ -196,7 +196,7 @@ struct GrantAnswerTests {
     #expect(try expiry(#"{"access_token":"a.b.c"}"#) == nil)
   }
 
-  @Test("T2.5: a JWT whose exp has passed on arrival is known to be expired, also with expires_in of 0 or less")
+  @Test("30: a JWT whose exp has passed on arrival is known to be expired, also with expires_in of 0 or less")
   func bornExpired() throws {
     let old = jwt(#"{"exp":1600000000}"#)
     for more in ["", #","expires_in":0"#, #","expires_in":-5"#] {

@@ -23,7 +23,7 @@ struct LoginTests {
 
   private func body(_ request: Request?) -> String { request.map { String(decoding: $0.body, as: UTF8.self) } ?? "" }
 
-  @Test("T11.1: the address has the proof key of RFC 7636's appendix B and a state, and keeps its query")
+  @Test("36: the address has the proof key of RFC 7636's appendix B and a state, and keeps its query")
   func address() {
     let request = AuthorizationRequest(
       redirect: "http://127.0.0.1:7/", state: "st", verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
@@ -36,7 +36,7 @@ struct LoginTests {
     #expect(AuthorizationRequest(redirect: "").verifier.reveal().utf8.count == 43)
   }
 
-  @Test("T11.2: the client authenticates by HTTP Basic if it has a secret, otherwise its id is in the form")
+  @Test("36: the client authenticates by HTTP Basic if it has a secret, otherwise its id is in the form")
   func client() async throws {
     let request = AuthorizationRequest(redirect: "http://127.0.0.1:7/", state: "st", verifier: "v")
     endpoint.answer(200, body: #"{"access_token":"a","refresh_token":"r1"}"#)
@@ -51,7 +51,7 @@ struct LoginTests {
   }
 
   @Test(
-    "L5.3: what an answer without a refresh token means",
+    "36: what an answer without a refresh token means",
     arguments: [
       (200, #"{"access_token":"a"}"#, Failure.Kind.badAnswer, "the answer has no refresh_token"),
       (
@@ -80,7 +80,7 @@ struct LoginTests {
     #expect(failure?.hint != nil)
   }
 
-  @Test("T12.1: it polls at upstream's interval, 5 s slower after slow_down, until the token is there")
+  @Test("36: it polls at upstream's interval, 5 s slower after slow_down, until the token is there")
   func device() async throws {
     endpoint.answer(200, body: Self.device)
     let login = login()
@@ -101,7 +101,7 @@ struct LoginTests {
     _ = await token.result
   }
 
-  @Test("L5.3, T12.1: a code that expires is 1, and a denied one 77")
+  @Test("36: a code that expires is 1, and a denied one 77")
   func expiry() async throws {
     for (error, kind) in [("expired_token", Failure.Kind.cancelled), ("access_denied", .refused)] {
       endpoint.answer(200, body: Self.device)
@@ -116,7 +116,7 @@ struct LoginTests {
   }
 
   @Test(
-    "T12.1: it polls at upstream's interval until expires_in, which may be a text, and at least once",
+    "36: it polls at upstream's interval until expires_in, which may be a text, and at least once",
     arguments: [
       (#""interval":"1","expires_in":"3""#, [1, 1, 1]), (#""expires_in":5"#, [5]), (#""expires_in":2"#, [2]),
       (#""interval":600,"expires_in":1500"#, [600, 600]), (#""interval":5400,"expires_in":7200"#, [5400]),
@@ -144,7 +144,7 @@ struct LoginTests {
     #expect(endpoint.requests.all.count == pauses.count + 1)
   }
 
-  @Test("T11.1, L5.3: no answer of the browser within 5 minutes is 1 with a sentence that says what to do")
+  @Test("36: no answer of the browser within 5 minutes is 1 with a sentence that says what to do")
   func unanswered() {
     let failure = login().unanswered
     #expect(failure.kind == .cancelled && failure.cause == "the browser has sent no answer within 5 minutes")
@@ -152,7 +152,7 @@ struct LoginTests {
   }
 
   @Test(
-    "T14.1: the message of a device answer without a required field names the field",
+    "47: the message of a device answer without a required field names the field",
     arguments: ["device_code", "user_code", "verification_uri"])
   func incompleteDevice(field: String) async {
     endpoint.answer(200, body: Self.device.replacing("\"\(field)\"", with: "\"other\""))
@@ -161,14 +161,14 @@ struct LoginTests {
     #expect(failure?.cause.hasPrefix("upstream granted the device code, but the answer lacks \(field) (200, ") == true)
   }
 
-  @Test("T14.1: an empty object is not reported as an answer of another kind")
+  @Test("47: an empty object is not reported as an answer of another kind")
   func emptyDevice() async {
     endpoint.answer(200, body: "{}")
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
     #expect(failure?.cause == "upstream granted the device code, but the answer lacks device_code (200)")
   }
 
-  @Test("T14.1: a device answer with an error is a refusal, also if its status is 200")
+  @Test("47: a device answer with an error is a refusal, also if its status is 200")
   func refusedDevice() async {
     endpoint.answer(200, body: #"{"error":"unauthorized_client"}"#)
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
@@ -176,14 +176,14 @@ struct LoginTests {
   }
 
   @Test(
-    "T11.2: the refusal of a client names the other forms of auth.client", arguments: ["invalid_client", "nonsense"])
+    "36: the refusal of a client names the other forms of auth.client", arguments: ["invalid_client", "nonsense"])
   func refusedClient(error: String) async throws {
     endpoint.answer(401, body: #"{"error":"\#(error)"}"#)
     let failure = await failure { try await login().deviceCode(at: "https://auth.test/device") }
     #expect(failure?.hint?.contains("auth.client") == (error == "invalid_client"), "\(failure?.hint ?? "")")
   }
 
-  @Test("L5.3: a refresh token that cannot be sent is not reported as missing")
+  @Test("36: a refresh token that cannot be sent is not reported as missing")
   func unsendable() async throws {
     endpoint.answer(200, body: Self.device)
     let login = login()
@@ -197,7 +197,7 @@ struct LoginTests {
     #expect(failure?.cause.hasPrefix("the answer has a refresh_token that cannot be sent in a header") == true)
   }
 
-  @Test("T12.1: a device code needs a web address")
+  @Test("36: a device code needs a web address")
   func foreignAddress() async {
     endpoint.answer(200, body: Self.device.replacing("https://auth.test/d", with: "javascript:alert"))
     #expect(await failure { try await login().deviceCode(at: "https://auth.test/device") }?.kind == .refused)

@@ -20,7 +20,7 @@ struct NewTokenTests {
     return bench
   }
 
-  @Test("T10.7: a changed scope asks for a new token at a reload, and the old one serves until that is granted")
+  @Test("35: a changed scope asks for a new token at a reload, and the old one serves until that is granted")
   func changedScope() async throws {
     let bench = try await reloaded()
     #expect(body(bench.endpoint.requests.all.last) == "grant_type=refresh_token&refresh_token=r1&scope=more")
@@ -33,7 +33,7 @@ struct NewTokenTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T10.7: a sync that begins during that request waits for its answer")
+  @Test("35: a sync that begins during that request waits for its answer")
   func syncWaits() async throws {
     let bench = try await reloaded()
     let keeper = bench.keeper
@@ -45,7 +45,7 @@ struct NewTokenTests {
   }
 
   @Test(
-    "T10.7: a change while no daemon runs is asked for by the first sync, also of an older store",
+    "35: a change while no daemon runs is asked for by the first sync, also of an older store",
     arguments: [true, false])
   func restarted(isOld: Bool) async throws {
     let bench = try await Bench.settled(life: 3600)
@@ -64,7 +64,7 @@ struct NewTokenTests {
   enum Answer: CaseIterable { case refusal, scope, html, unreachable, busy }
 
   @Test(
-    "T10.7: if upstream grants no new token, the sync goes on with the old one after one request",
+    "35: if upstream grants no new token, the sync goes on with the old one after one request",
     arguments: Answer.allCases)
   func failed(answer: Answer) async throws {
     let bench = try await Bench.settled(life: 3600)
@@ -81,7 +81,7 @@ struct NewTokenTests {
     #expect(bench.endpoint.requests.all.count == 2 && bench.status?.state == .valid && bench.clock.pending.isEmpty)
   }
 
-  @Test("T10.7: a failed attempt is repeated by the next sync, and a refused one at the end of the token")
+  @Test("35: a failed attempt is repeated by the next sync, and a refused one at the end of the token")
   func repeated() async throws {
     let bench = try await reloaded()
     bench.endpoint.answer(400, body: #"{"error":"invalid_scope"}"#)
@@ -98,7 +98,7 @@ struct NewTokenTests {
     #expect(try await bench.keeper.current()?.access == Secret("a2"))
   }
 
-  @Test("T10.7: a change that is undone before its answer asks once more")
+  @Test("35: a change that is undone before its answer asks once more")
   func undone() async throws {
     let bench = try await reloaded()
     let reload = Task { try await bench.keeper.reload(bench.settings) }
@@ -112,7 +112,7 @@ struct NewTokenTests {
   }
 
   @Test(
-    "T10.7: after a change of the login the new token comes from a login, also after a restart",
+    "35: after a change of the login the new token comes from a login, also after a restart",
     arguments: [true, false])
   func changedLogin(restarts: Bool) async throws {
     let user = Credentials(username: Secret("u"), password: Secret("p"))
@@ -138,7 +138,7 @@ struct NewTokenTests {
     #expect(next.stored?.refreshToken == "r2")
   }
 
-  @Test("T10.7: another place of the access token in the answer asks for a new token by a refresh")
+  @Test("35: another place of the access token in the answer asks for a new token by a refresh")
   func changedPlace() async throws {
     let user = Credentials(username: Secret("u"), password: Secret("p"))
     let bench = try await Bench(.exchange, credentials: user).inSync()
@@ -153,7 +153,7 @@ struct NewTokenTests {
     #expect(bench.endpoint.requests.all.map(\.url) == ["https://auth.test/login", "https://auth.test/token"])
   }
 
-  @Test("T10.7: settings that change no token ask for none")
+  @Test("35: settings that change no token ask for none")
   func unrelated() async throws {
     let bench = try await Bench.settled(life: 3600)
     var settings = bench.settings
@@ -165,7 +165,7 @@ struct NewTokenTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T10.8: a request for a new token is sent once, in a running sync at once", arguments: [true, false])
+  @Test("35: a request for a new token is sent once, in a running sync at once", arguments: [true, false])
   func requested(joins: Bool) async throws {
     let bench = try await Bench.settled(life: 3600)
     bench.endpoint.grant("a2", refresh: "r2")
@@ -180,7 +180,7 @@ struct NewTokenTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T10.8: a flow without token requests, and an ended session, ask for no token")
+  @Test("35: a flow without token requests, and an ended session, ask for no token")
   func impossible() async throws {
     let fixed = try await Bench(.static, credentials: Credentials(accessToken: Secret("a0"))).inSync()
     try await fixed.keeper.syncBegins(newToken: true)
@@ -192,7 +192,7 @@ struct NewTokenTests {
     #expect(ended.endpoint.requests.all.count == 1)
   }
 
-  @Test("T7.6: a session that ends before the next sync is known, unless a daemon renews it", arguments: [true, false])
+  @Test("47: a session that ends before the next sync is known, unless a daemon renews it", arguments: [true, false])
   func sessionEnd(renews: Bool) async throws {
     let bench = try await Bench(renewsBetweenSyncs: renews).inSync()
     bench.endpoint.answer(
@@ -205,7 +205,7 @@ struct NewTokenTests {
   }
 
   @Test(
-    "T14.2: the refusal of a static token or of a user names the oddity of its file",
+    "36: the refusal of a static token or of a user names the oddity of its file",
     arguments: [Flow.static, .basic])
   func oddity(flow: Flow) async throws {
     let files = Credentials(

@@ -3,7 +3,7 @@ import Testing
 @testable import RosterAuth
 
 struct SecretTests {
-  @Test("T9.1: no way of printing shows a secret, also inside other values")
+  @Test("38: no way of printing shows a secret, also inside other values")
   func redacted() {
     let secret = Secret("hunter2")
     let credentials = Credentials(refreshToken: secret, clientSecret: secret)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import RosterAuth
 
-@Suite("T14.1: what a token server says of a refusal")
+@Suite("47: what a token server says of a refusal")
 struct ServerStatementTests {
   private func shown(_ body: String, hiding secrets: [String] = []) -> String? {
     ServerStatement(Response(status: 400, headers: [], body: Array(body.utf8)))?.shown(
       hiding: secrets.map { Secret($0) })
   }
 
-  @Test("T14.1: error, error_description, detail and message are shown, in this order")
+  @Test("47: error, error_description, detail and message are shown, in this order")
   func texts() {
     #expect(
       shown(#"{"message":"m","detail":"d","error_description":"e d","error":"invalid_grant","x":"y"}"#)
@@ -19,7 +19,7 @@ struct ServerStatementTests {
     #expect(shown(#"{"detail":{"a":1},"message":"m"}"#) == "m")
   }
 
-  @Test("T14.1: without such a text the names of at most ten fields are shown")
+  @Test("47: without such a text the names of at most ten fields are shown")
   func names() {
     #expect(shown(#"{"msg":"x","code":7}"#) == "an answer with msg, code")
     let many = (1...12).map { #""f\#($0)":1"# }.joined(separator: ",")
@@ -27,20 +27,20 @@ struct ServerStatementTests {
     #expect(shown("<html>") == nil && shown("[]") == nil && shown("{}") == nil && shown("") == nil)
   }
 
-  @Test("T14.1: an empty credential in the answer hides nothing")
+  @Test("47: an empty credential in the answer hides nothing")
   func empty() {
     #expect(shown(#"{"refresh_token":"","detail":"no token"}"#) == "no token")
     #expect(shown(#"{"access_token":"","refresh_token":""}"#) == "an answer with access_token, refresh_token")
   }
 
-  @Test("T14.1: a text has at most 200 characters, and steers no terminal")
+  @Test("47: a text has at most 200 characters, and steers no terminal")
   func bounded() {
     let long = shown(#"{"detail":"\#(String(repeating: "word ", count: 100))"}"#)
     #expect(long?.count == 200 && long?.hasSuffix("…") == true)
     #expect(shown(#"{"detail":"a\u001b[2Jb\nc"}"#) == "a\u{FFFD}[2Jb\u{FFFD}c")
   }
 
-  @Test("T14.1: a long credential is masked, and the mask costs little more than reading it")
+  @Test("47: a long credential is masked, and the mask costs little more than reading it")
   func longCredential() {
     let token = String((0..<400_000).map { _ in "abcdefghijkmnopqrstuvwxyz".randomElement() ?? "a" })
     let (middle, end) = (token.dropFirst(200_000).prefix(20), token.suffix(12))
@@ -52,7 +52,7 @@ struct ServerStatementTests {
   }
 
   @Test(
-    "T14.1, T9: credentials and tokens are masked, also encoded, cut or unknown",
+    "38, 47: credentials and tokens are masked, also encoded, cut or unknown",
     arguments: [
       ("token refresh-0123456789abcdef is unknown", "token *** is unknown"),
       ("starts with refresh-0123456", "starts with ***"),
@@ -69,11 +69,11 @@ struct ServerStatementTests {
   }
 }
 
-/// T14.1 in the failures that people read.
+/// Statements of servers in the failures that people read.
 @Suite(.timeLimit(.minutes(1)))
 struct ServerStatementFailureTests {
   @Test(
-    "T14.1: the failure of any flow has what the server said, and a 2xx without a field names that field, too",
+    "47: the failure of any flow has what the server said, and a 2xx without a field names that field, too",
     arguments: [
       (
         400, #"{"error":"invalid_grant","error_description":"Token r0-secret-r0 has been revoked"}"#,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterAuth
 
-/// T8.6, T8.7: another server, flow or client gets a store of its own.
+/// Another server, flow or client gets a store of its own.
 @Suite(.timeLimit(.minutes(1)))
 struct SessionIdentityTests {
   /// A way in which a session was lost to another identity.
@@ -46,7 +46,7 @@ struct SessionIdentityTests {
     Credentials(refreshToken: Secret("r0"), clientID: client.map { Secret($0) })
   }
 
-  @Test("T8.6: another identity gets its own store, and the first session is found again", arguments: slips)
+  @Test("35: another identity gets its own store, and the first session is found again", arguments: slips)
   func undone(slip: Slip) async throws {
     let first = try await Bench(credentials: Self.files("id")).inSync()
     first.endpoint.grant("a1", refresh: "r1")
@@ -71,7 +71,7 @@ struct SessionIdentityTests {
     #expect(again.endpoint.requests.all.isEmpty)
   }
 
-  @Test("T8.6: a client_id that is added and removed while rosterd runs loses no session")
+  @Test("35: a client_id that is added and removed while rosterd runs loses no session")
   func clientWhileRunning() async throws {
     let bench = try await Bench.settled()
     bench.setCredentials(Self.files("id"))
@@ -84,7 +84,7 @@ struct SessionIdentityTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T8.6: after the first file is moved away, the identities beside it keep their sessions")
+  @Test("35: after the first file is moved away, the identities beside it keep their sessions")
   func movedAway() async throws {
     let workspace = Workspace()
     let store = TokenStore(path: workspace.path("token.json"))
@@ -106,7 +106,7 @@ struct SessionIdentityTests {
     Session(.sample(.oauth2Refresh), credentials: Self.files(client))
   }
 
-  @Test("T8.7: a dry run with a changed credential file does not replace a live session", arguments: [true, false])
+  @Test("51: a dry run with a changed credential file does not replace a live session", arguments: [true, false])
   func dryRun(isEnded: Bool) async throws {
     let first = try await Bench().inSync()
     if isEnded {

@@ -33,20 +33,20 @@ struct SessionTests {
     }
   }
 
-  @Test("T10.2, T10.4: equal bytes, a new client_secret or a removed file keep the session")
+  @Test("35: equal bytes, a new client_secret or a removed file keep the session")
   func kept() throws {
     #expect(try change() == .none)
     #expect(try change { $0.clientSecret = Secret("other") } == .none)
     #expect(try change { $0.refreshToken = nil } == .none)
   }
 
-  @Test("T6.5: a removed credential file does not reopen an ended session")
+  @Test("35: a removed credential file does not reopen an ended session")
   func goneIsNoChange() throws {
     #expect(try change(ended: true) { $0.refreshToken = nil } == .none)
     #expect(try change(ended: true) { $0.clientSecret = nil } == .lift)
   }
 
-  @Test("T10.2: a credential whose bytes changed starts a new session and wins over the store")
+  @Test("35: a credential whose bytes changed starts a new session and wins over the store")
   func changed() throws {
     #expect(begins(try change { $0.refreshToken = Secret("r9") }, with: "r9"))
     guard case .begin(let session) = try change({ $0.accessToken = Secret("a9") }) else {
@@ -56,7 +56,7 @@ struct SessionTests {
     #expect(session.access?.access == Secret("a9"))
   }
 
-  @Test("T10.2: a new session keeps the tokens whose files are missing or unchanged", arguments: [false, true])
+  @Test("35: a new session keeps the tokens whose files are missing or unchanged", arguments: [false, true])
   func keptTokens(isRemoved: Bool) throws {
     func edit(_ files: inout Credentials) {
       files.accessToken = Secret("a9")
@@ -75,7 +75,7 @@ struct SessionTests {
     #expect(again == .none)
   }
 
-  @Test("T10.2: a new session does not take over the tokens of another user, and is 78 if it needs them")
+  @Test("35: a new session does not take over the tokens of another user, and is 78 if it needs them")
   func otherUser() throws {
     var settings = TokenSettings.sample(.exchange)
     settings.exchange?.login = nil
@@ -96,7 +96,7 @@ struct SessionTests {
     #expect(failure?.kind == .configuration && failure?.subject == "/etc/rosterd/credentials/refresh_token")
   }
 
-  @Test("T8.5, T10.2: texts that Unicode considers equal are different credentials")
+  @Test("35, 39: texts that Unicode considers equal are different credentials")
   func bytes() throws {
     let (composed, decomposed) = (Secret("caf\u{E9}"), Secret("cafe\u{301}"))
     #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
@@ -110,7 +110,7 @@ struct SessionTests {
     #expect(try Session.change(from: session, settings, credentials: same) != .none)
   }
 
-  @Test("T5.4: a session takes over the pause of its token server only")
+  @Test("25: a session takes over the pause of its token server only")
   func pause() {
     var earlier = Session(settings, credentials: files)
     let now = Date(timeIntervalSince1970: 0)
@@ -126,7 +126,7 @@ struct SessionTests {
     #expect(other.pause == nil)
   }
 
-  @Test("T8.5: a stored token belongs to the origins, the flow and the client for which it was obtained")
+  @Test("39: a stored token belongs to the origins, the flow and the client for which it was obtained")
   func bound() throws {
     for edit: (inout TokenSettings) -> Void in [
       { $0.baseOrigin = "https://other:443" }, { $0.tokenOrigin = "https://other:443" }, { $0.flow = .bearerRefresh },
@@ -141,7 +141,7 @@ struct SessionTests {
     #expect(try change(settings: samePlace) == .none)
   }
 
-  @Test("T6.5: only new bytes of a credential file, token_url and scope reopen an ended session")
+  @Test("35: only new bytes of a credential file, token_url and scope reopen an ended session")
   func lifted() throws {
     #expect(try change(ended: true) == .none)
     #expect(try change(ended: true) { $0.clientSecret = Secret("new") } == .lift)
@@ -170,7 +170,7 @@ struct SessionTests {
     }
     #expect(failure?.kind == .configuration)
     #expect(failure?.description.contains("/etc/rosterd/credentials/\(file)") == true)
-    // `rosterd check` looks for the same file (L7.1).
+    // `rosterd check` looks for the same file.
     #expect(TokenSettings.sample(flow).neededCredentials.first == file)
   }
 
@@ -231,7 +231,7 @@ struct SessionTests {
     #expect(try !begins { _ in })
   }
 
-  @Test("T10.1, T10.2: bearer_renew starts with the file access_token and goes on without the file")
+  @Test("35: bearer_renew starts with the file access_token and goes on without the file")
   func renew() throws {
     let settings = TokenSettings.sample(.bearerRenew)
     let files = Credentials(refreshToken: Secret("r"), accessToken: Secret("a0"))
@@ -250,7 +250,7 @@ struct SessionTests {
     #expect(next.access?.access == Secret("b0") && next.refreshToken == Secret("b0"))
   }
 
-  @Test("T9.2, T10.3: the stored digests do not contain the credentials")
+  @Test("35, 38: the stored digests do not contain the credentials")
   func digests() {
     let session = Session(settings, credentials: Credentials(refreshToken: Secret("hunter2")))
     #expect(session.began == ["refresh_token": "f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7"])

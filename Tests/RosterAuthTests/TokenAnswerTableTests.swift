@@ -103,7 +103,7 @@ struct TokenAnswerTableTests {
   }
 
   @Test(
-    "T6.1: a statement about the grant or the client ends the session, unless the token is still valid",
+    "33: a statement about the grant or the client ends the session, unless the token is still valid",
     arguments: final)
   func statements(answer: Answer) async throws {
     try await expect(answer, known: .valid, .goesOn)
@@ -113,7 +113,7 @@ struct TokenAnswerTableTests {
   }
 
   @Test(
-    "T6.8: a refusal without a known code fails the sync only, and ends the session of a login", arguments: unexplained)
+    "33: a refusal without a known code fails the sync only, and ends the session of a login", arguments: unexplained)
   func refusals(answer: Answer) async throws {
     try await expect(answer, known: .valid, .goesOn)
     try await expect(answer, known: .expired, .fails)
@@ -121,18 +121,18 @@ struct TokenAnswerTableTests {
     try await expect(answer, known: .client, .fails)
   }
 
-  @Test("T6.8, T6.12: a passing refusal fails the sync only, after one request", arguments: passing)
+  @Test("33: a passing refusal fails the sync only, after one request", arguments: passing)
   func passingRefusals(answer: Answer) async throws {
     for known in Known.allCases { try await expect(answer, known: known, known == .valid ? .goesOn : .fails) }
   }
 
-  @Test("T6.8: any other answer fails the sync only, after one request", arguments: useless)
+  @Test("33: any other answer fails the sync only, after one request", arguments: useless)
   func otherAnswers(answer: Answer) async throws {
     for known in Known.allCases { try await expect(answer, known: known, known == .valid ? .goesOn : .fails) }
   }
 
   @Test(
-    "T5.1: a lost answer is asked for once more, whatever the session knows", arguments: [408, 500, 502, 504, 520, 524])
+    "32: a lost answer is asked for once more, whatever the session knows", arguments: [408, 500, 502, 504, 520, 524])
   func lost(status: Int) async throws {
     for known in Known.allCases where known != .valid {
       try await expect(Answer(status: status, body: "<html>"), known: known, .fails, requests: 2)
@@ -140,7 +140,7 @@ struct TokenAnswerTableTests {
   }
 
   @Test(
-    "T2.6: a refused early refresh is repeated at the token's end only, whose answer counts", arguments: [true, false])
+    "30: a refused early refresh is repeated at the token's end only, whose answer counts", arguments: [true, false])
   func refusedEarly(isFinal: Bool) async throws {
     let bench = try await bench(.valid)
     bench.endpoint.refuse()
@@ -165,7 +165,7 @@ struct TokenAnswerTableTests {
     #expect(next.endpoint.requests.all.count == 1)
   }
 
-  @Test("T2.7: an endpoint that gives the same token again is asked at most twice for each expiry")
+  @Test("30: an endpoint that gives the same token again is asked at most twice for each expiry")
   func sameToken() async throws {
     let bench = try await Bench(
       .oauth2ClientCredentials, credentials: Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
@@ -192,7 +192,7 @@ struct TokenAnswerTableTests {
     #"{"access_token":"a1","refresh_token":"r1","expires_in":300,"refresh_expires_in":1000}"#
 
   @Test(
-    "T7.5: a daemon renews after 80 % of the life of what renews, at most once in five minutes",
+    "30: a daemon renews after 80 % of the life of what renews, at most once in five minutes",
     arguments: [true, false])
   func renewal(restarts: Bool) async throws {
     var bench = try await Bench(renewsBetweenSyncs: true).inSync()
@@ -214,7 +214,7 @@ struct TokenAnswerTableTests {
     #expect(bench.endpoint.requests.all.count == before + 1)
   }
 
-  @Test("T2.9: a JWT is stored at once, and used after its nbf if that is at most 30 s ahead", arguments: [20, 31])
+  @Test("30: a JWT is stored at once, and used after its nbf if that is at most 30 s ahead", arguments: [20, 31])
   func notBefore(ahead: Int) async throws {
     let bench = try await Bench().inSync()
     let now = Int(bench.clock.now.timeIntervalSince1970)
@@ -231,7 +231,7 @@ struct TokenAnswerTableTests {
   }
 
   @Test(
-    "T7.5: a life of 0 or less, or none, causes no renewal between syncs", arguments: ["0", "-5", "null", #""soon""#])
+    "30: a life of 0 or less, or none, causes no renewal between syncs", arguments: ["0", "-5", "null", #""soon""#])
   func noRenewal(life: String) async throws {
     let bench = try await Bench(renewsBetweenSyncs: true).inSync()
     bench.endpoint.answer(200, body: Self.renewing.replacing("1000", with: life))
@@ -239,7 +239,7 @@ struct TokenAnswerTableTests {
     #expect(bench.clock.pending.isEmpty && bench.stored?.renewal == nil)
   }
 
-  @Test("T6.12: a passing refusal of a password is tried three more times, with pauses that double, and then counts")
+  @Test("33: a passing refusal of a password is tried three more times, with pauses that double, and then counts")
   func lockedAccount() async throws {
     var bench = try await bench(.password)
     for pause in [60, 120, 240] {
@@ -269,7 +269,7 @@ struct TokenAnswerTableTests {
     #expect(bench.status?.state == .unauthorized)
   }
 
-  @Test("T6.7: the client's own grant is tried again after sync.interval, which doubles to a day")
+  @Test("33: the client's own grant is tried again after sync.interval, which doubles to a day")
   func clientAgain() async throws {
     let bench = try await bench(.client)
     bench.endpoint.refuse(401)

@@ -24,7 +24,7 @@ struct TokenFormTests {
 
   private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
 
-  @Test("T11.2: auth.client puts the client into HTTP Basic, encoded or not, or into the body")
+  @Test("36: auth.client puts the client into HTTP Basic, encoded or not, or into the body")
   func clients() throws {
     let encoded = try sent { _ in }
     #expect(encoded.authorization == basic("my%3Aid:a%2Bb%2Fc%3D") && !encoded.body.contains("client"))
@@ -38,7 +38,7 @@ struct TokenFormTests {
     #expect(own.body == "grant_type=client_credentials&client_id=my%3Aid&client_secret=a%2Bb%2Fc%3D")
   }
 
-  @Test("T11.5, T8.8: further fields replace no field of rosterd's own, and headers replace those of the same name")
+  @Test("36, 39: further fields replace no field of rosterd's own, and headers replace those of the same name")
   func further() throws {
     let sent = try sent {
       $0.scope = "read"
@@ -66,7 +66,7 @@ struct TokenFormTests {
     return try grant.read(Response(status: status, headers: headers, body: Array(body.utf8)), now: Self.now)
   }
 
-  @Test("T13.8: the access token may be in a header, in a cookie, or be the whole answer")
+  @Test("36: the access token may be in a header, in a cookie, or be the whole answer")
   func sources() throws {
     let stack = try read(
       "header:X-Subject-Token", headers: [.init("x-subject-token", "gAAAA")],
@@ -82,7 +82,7 @@ struct TokenFormTests {
     }
   }
 
-  @Test("T13.8: expires_in_ms is in milliseconds")
+  @Test("36: expires_in_ms is in milliseconds")
   func milliseconds() throws {
     let answer = try read("/t", body: #"{"t":"a","life":"90000"}"#) {
       $0.answer.expiresInMilliseconds = JSONPointer("/life")
@@ -90,7 +90,7 @@ struct TokenFormTests {
     #expect(answer.issued.expiresAt == Self.now + 90)
   }
 
-  @Test("T13.8: the text of a place is read again as the same place, and others are refused")
+  @Test("36: the text of a place is read again as the same place, and others are refused")
   func places() {
     for text in ["/access", "/a/0", "header:X-Subject-Token", "cookie:session", "body"] {
       #expect(TokenSource(text)?.text == text)
@@ -98,7 +98,7 @@ struct TokenFormTests {
     for text in ["", "access", "header:", "header:a b", "cookie:a;b"] { #expect(TokenSource(text) == nil) }
   }
 
-  @Test("T13.8: a form is read as an answer, and its error as a refusal")
+  @Test("36: a form is read as an answer, and its error as a refusal")
   func form() async throws {
     let type = Request.Header("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
     let bench = try await Bench().inSync()
@@ -112,7 +112,7 @@ struct TokenFormTests {
   }
 
   @Test(
-    "T14.1: the texts of an error that is an object or in a list are shown",
+    "47: the texts of an error that is an object or in a list are shown",
     arguments: [
       (#"{"error":{"code":"x1","message":"no such client"}}"#, "x1, no such client"),
       (#"{"errors":[{"title":"Denied","detail":"the key is old"}]}"#, "Denied, the key is old"),
@@ -124,7 +124,7 @@ struct TokenFormTests {
     #expect(said?.shown(hiding: []) == shown)
   }
 
-  @Test("T6.13: invalid_scope is a fault of the configuration, and the session goes on")
+  @Test("33: invalid_scope is a fault of the configuration, and the session goes on")
   func scope() async throws {
     let bench = try await Bench().inSync()
     bench.endpoint.answer(400, body: #"{"error":"invalid_scope"}"#)
@@ -137,7 +137,7 @@ struct TokenFormTests {
   }
 
   @Test(
-    "T14.2: the message of a refusal says what is odd about the credential file",
+    "36: the message of a refusal says what is odd about the credential file",
     arguments: [
       ("\u{FEFF}r0", "begins with a byte order mark"), ("r0\n", "has an empty line"), ("\nr0", "has an empty line"),
       ("r0\nr1", "has more than one line"), ("r0 ", "ends with a blank"), ("\tr0", "begins with a blank"),
@@ -152,10 +152,10 @@ struct TokenFormTests {
     #expect(failure?.cause.hasSuffix("; /etc/rosterd/credentials/refresh_token \(clause)") == true)
   }
 
-  @Test("T14.2: nothing is odd about a token", arguments: ["r0", "a=", "AbC=", "x==", "eyJ.a_b.c-d", "\"", ""])
+  @Test("36: nothing is odd about a token", arguments: ["r0", "a=", "AbC=", "x==", "eyJ.a_b.c-d", "\"", ""])
   func usual(content: String) { #expect(Secret(content).oddity == nil) }
 
-  @Test("T11.2: the message about a refused client names the other forms of auth.client")
+  @Test("36: the message about a refused client names the other forms of auth.client")
   func advice() async throws {
     for (form, clause) in [(ClientForm.basic, "auth.client = \"basic_raw\" or \"body\""), (.body, nil)] {
       let bench = try await Bench(credentials: Self.client) { $0.client = form }.inSync()
@@ -165,7 +165,7 @@ struct TokenFormTests {
     }
   }
 
-  @Test("T6.5: another form of the request lifts an ended session")
+  @Test("35: another form of the request lifts an ended session")
   func lifted() async throws {
     let first = try await Bench(credentials: Self.client).inSync()
     first.endpoint.answer(401, body: #"{"error":"invalid_client"}"#)

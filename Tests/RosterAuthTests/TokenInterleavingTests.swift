@@ -7,7 +7,7 @@ import Testing
 /// A few requests against an upstream that kills tokens, with reloads and a stop, in every order in which all these can
 /// fall.
 struct TokenInterleavingTests {
-  /// One request as Authorize runs it: sent again until its answer counts or the sync fails (T3).
+  /// One request as Authorize runs it: sent again until its answer counts or the sync fails.
   private enum Stage: Equatable {
     case fresh
     case waiting(Int)
@@ -43,7 +43,7 @@ struct TokenInterleavingTests {
     var killsLeft: Int
     /// Events in their order.
     var happenings: [Happening] = []
-    /// Upstream takes no refresh token (T13.4).
+    /// Upstream takes no refresh token.
     var refusesRefreshes = false
 
     /// Every scene that one more step can lead to.
@@ -206,7 +206,7 @@ struct TokenInterleavingTests {
   }
 
   @Test(
-    "T1.1: in every order four requests with a dead token or none cause one refresh, and all of them succeed",
+    "29: in every order four requests with a dead token or none cause one refresh, and all of them succeed",
     arguments: ["a0", nil])
   func oneRefresh(access: String?) {
     let ends = ends(kills: 0, access: access)
@@ -214,7 +214,7 @@ struct TokenInterleavingTests {
     for end in ends { #expect(end.processes.allSatisfy { $0.stage == .done } && end.world.sent == 1) }
   }
 
-  @Test("T1.1, T3.3: if the fresh token dies too, there is a second refresh or one failure, and never a third refresh")
+  @Test("29, 34: if the fresh token dies too, there is a second refresh or one failure, and never a third refresh")
   func twoRefreshes() {
     let ends = ends(kills: 1)
     var refreshes: Set<Int> = []
@@ -250,13 +250,13 @@ struct TokenInterleavingTests {
     }
   }
 
-  @Test("T4.1, T7.1: a reload that removes the flow at any moment loses no refresh token", arguments: [0, 1])
+  @Test("31, 32: a reload that removes the flow at any moment loses no refresh token", arguments: [0, 1])
   func flowOff(kills: Int) {
     expectSound(ends(kills: kills, requests: 2, happenings: [.off]))
   }
 
   @Test(
-    "T4.1, T7.1: a reload that restores the flow, before or after the answer, loses no refresh token",
+    "31, 32: a reload that restores the flow, before or after the answer, loses no refresh token",
     arguments: ["a0", nil])
   func flowOffAndOn(access: String?) {
     let ends = ends(kills: 0, access: access, requests: 2, happenings: [.off, .on])
@@ -266,7 +266,7 @@ struct TokenInterleavingTests {
   }
 
   @Test(
-    "T10.2, T1.2: other credentials at any moment cause at most one token request of their own", arguments: ["a0", nil])
+    "29, 35: other credentials at any moment cause at most one token request of their own", arguments: ["a0", nil])
   func otherCredentials(access: String?) {
     let ends = ends(kills: 0, access: access, requests: 2, happenings: [.credentials])
     expectSound(ends)
@@ -274,7 +274,7 @@ struct TokenInterleavingTests {
   }
 
   @Test(
-    "T1.1, T4.1, T7.1, T13.3: bearer_renew and an exchange send each token once and lose none, also with reloads",
+    "29, 31, 32, 36: bearer_renew and an exchange send each token once and lose none, also with reloads",
     arguments: [Flow.bearerRenew, .exchange])
   func renewed(flow: Flow) {
     for end in ends(flow, kills: 0) {
@@ -286,7 +286,7 @@ struct TokenInterleavingTests {
     expectSound(ends(flow, kills: 1, requests: 2, happenings: [.off, .on]))
   }
 
-  @Test("T13.4: one login follows a refused refresh, in whatever order four requests wait, and all of them succeed")
+  @Test("36: one login follows a refused refresh, in whatever order four requests wait, and all of them succeed")
   func loggedInAgain() {
     let ends = ends(.exchange, kills: 0, refusesRefreshes: true)
     #expect(!ends.isEmpty)
@@ -296,7 +296,7 @@ struct TokenInterleavingTests {
     }
   }
 
-  @Test("P13.4: no token request begins after a stop, in any order of events")
+  @Test("41: no token request begins after a stop, in any order of events")
   func stop() {
     expectSound(ends(kills: 1, requests: 3, happenings: [.stop]))
     expectSound(ends(kills: 0, requests: 2, happenings: [.off, .on, .stop]))

@@ -6,10 +6,10 @@ import Testing
 
 @testable import RosterAuth
 
-/// T4, T7: what a shutdown waits for, and what it stores.
+/// A shutdown waits for answers, and stores them.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperDrainTests {
-  @Test("T4.4: a shutdown tries once more to store an answer that could not be stored")
+  @Test("31: a shutdown tries once more to store an answer that could not be stored")
   func unstoredAtShutdown() async throws {
     let (bench, request) = try await Bench.refreshing()
     try bench.breakStore()
@@ -20,7 +20,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T4.4: if a shutdown cannot store the answer either, the log says that the token is lost")
+  @Test("31: if a shutdown cannot store the answer either, the log says that the token is lost")
   func lostAtShutdown() async throws {
     let lines = Recorder<String>()
     let (bench, request) = try await Bench.refreshing(lines: lines)
@@ -31,7 +31,7 @@ struct TokenKeeperDrainTests {
     #expect(lines.all.contains { $0.contains("it is lost") && $0.contains("refresh_token") })
   }
 
-  @Test("T7.2: a shutdown waits for the refresh in flight and stores its answer")
+  @Test("32: a shutdown waits for the refresh in flight and stores its answer")
   func drain() async throws {
     let (bench, request) = try await Bench.refreshing()
     request.cancel()
@@ -42,7 +42,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.stored?.refreshToken == "r1")
   }
 
-  @Test("T7.3: a shutdown that cannot wait longer reports it, and starts no further attempt")
+  @Test("32: a shutdown that cannot wait longer reports it, and starts no further attempt")
   func drainTimesOut() async throws {
     let lines = Recorder<String>()
     let (bench, request) = try await Bench.refreshing(lines: lines)
@@ -58,7 +58,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.clock.pending.isEmpty)
   }
 
-  @Test("T7.2: a shutdown between two attempts waits for nothing")
+  @Test("32: a shutdown between two attempts waits for nothing")
   func drainCoolingDown() async throws {
     let bench = try await Bench().inSync()
     let request = bench.requests(1)[0]
@@ -69,7 +69,7 @@ struct TokenKeeperDrainTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T7.4: an answer at the end of a shutdown is not overwritten by the note that it is missing")
+  @Test("31: an answer at the end of a shutdown is not overwritten by the note that it is missing")
   func answerAtTheEndOfADrain() async throws {
     for _ in 0..<100 {
       let (bench, request) = try await Bench.refreshing()

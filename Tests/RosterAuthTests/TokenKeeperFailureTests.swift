@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterAuth
 
-/// T5, T6: what a token request that brings no token means.
+/// Token requests that bring no token.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperFailureTests {
   private func refuse(_ bench: Bench, status: Int = 400, body: String = #"{"error":"invalid_grant"}"#) async
@@ -15,7 +15,7 @@ struct TokenKeeperFailureTests {
     return await failure { try await bench.keeper.current() }
   }
 
-  @Test("T5.1, T5.2: without a connection a token request is tried again as retry says, and the sync survives")
+  @Test("32: without a connection a token request is tried again as retry says, and the sync survives")
   func unsent() async throws {
     let bench = try await Bench { $0.retry.maxRetries = 6 }.inSync()
     let requests = bench.requests(3)
@@ -45,7 +45,7 @@ struct TokenKeeperFailureTests {
     { $0.answer(502, body: "<html>") }, { $0.answer(520) }, { $0.answer(524) },
   ]
 
-  @Test("T5.1: a lost answer is asked for once more, at once, and no third time in the sync", arguments: losses.indices)
+  @Test("32: a lost answer is asked for once more, at once, and no third time in the sync", arguments: losses.indices)
   func replay(index: Int) async throws {
     let bench = try await Bench().inSync()
     Self.losses[index](bench.endpoint)
@@ -60,7 +60,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 4)
   }
 
-  @Test("T5.1: with Retry-After the one further attempt waits for its end", arguments: [429, 503])
+  @Test("32: with Retry-After the one further attempt waits for its end", arguments: [429, 503])
   func replayAfterPause(status: Int) async throws {
     let bench = try await Bench().inSync()
     let request = bench.requests(1)[0]
@@ -73,7 +73,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T5.1, T5.2: after the last attempt every waiting request fails with the same 69, and the session stays")
+  @Test("32: after the last attempt every waiting request fails with the same 69, and the session stays")
   func exhausted() async throws {
     let bench = try await Bench().inSync()
     let requests = bench.requests(2)
@@ -90,7 +90,7 @@ struct TokenKeeperFailureTests {
     #expect(try await bench.keeper.current()?.access == Secret("a1"))
   }
 
-  @Test("P11.10, T5.1: a Retry-After beyond max_retry_after ends the sync and is reported")
+  @Test("25, 32: a Retry-After beyond max_retry_after ends the sync and is reported")
   func longRetryAfter() async throws {
     let bench = try await Bench().inSync()
     bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
@@ -103,7 +103,7 @@ struct TokenKeeperFailureTests {
     #expect(failure?.trouble == .rateLimit)
   }
 
-  @Test("T5.4: no token request begins before the end of a pause that the token server asked for, restarts included")
+  @Test("25: no token request begins before the end of a pause that the token server asked for, restarts included")
   func pause() async throws {
     let bench = try Bench()
     try await bench.keeper.syncBegins()
@@ -139,7 +139,7 @@ struct TokenKeeperFailureTests {
     #expect(restarted.stored?.paused == nil)
   }
 
-  @Test("T5.4: setting the wall clock does not end a pause that the token server asked for", arguments: [false, true])
+  @Test("25: setting the wall clock does not end a pause that the token server asked for", arguments: [false, true])
   func pauseWithSetClock(changesCredentials: Bool) async throws {
     let bench = try await Bench().inSync()
     bench.endpoint.answer(429, headers: [.init("Retry-After", "600")])
@@ -158,7 +158,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T5.4: changed credentials do not end a pause that the token server asked for, restarts included",
+    "25: changed credentials do not end a pause that the token server asked for, restarts included",
     arguments: [false, true])
   func pauseWithOtherCredentials(restarts: Bool) async throws {
     let bench = try await Bench.settled(life: 3600)
@@ -182,7 +182,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T5.4: a pause that answers a request of a replaced session holds for the next one, restarts included",
+    "25: a pause that answers a request of a replaced session holds for the next one, restarts included",
     arguments: [false, true])
   func pauseOfReplaced(restarts: Bool) async throws {
     let (bench, request) = try await Bench.refreshing()
@@ -206,7 +206,7 @@ struct TokenKeeperFailureTests {
     #expect(next.endpoint.requests.all.count == (restarts ? 0 : 1))
   }
 
-  @Test("T5.3: a refusal after an attempt without an answer says that upstream may have rotated the token")
+  @Test("32: a refusal after an attempt without an answer says that upstream may have rotated the token")
   func rotatedUnseen() async throws {
     let bench = try await Bench().inSync()
     bench.endpoint.fail(.timeout)
@@ -219,7 +219,7 @@ struct TokenKeeperFailureTests {
     #expect(plain != nil && plain?.cause.contains(bench.settings.mayHaveRotated) == false)
   }
 
-  @Test("T5.3: an attempt without a connection cannot have rotated the token", arguments: [false, true])
+  @Test("32: an attempt without a connection cannot have rotated the token", arguments: [false, true])
   func neverSent(unsent: Bool) async throws {
     let bench = try await Bench().inSync()
     var refused = Failure(.unreachable, cause: "refused", reason: .connection)
@@ -235,7 +235,7 @@ struct TokenKeeperFailureTests {
     #expect(after?.cause.contains(bench.settings.mayHaveRotated) == !unsent)
   }
 
-  @Test("T5.3: a refusal also reports an attempt without an answer in an earlier process")
+  @Test("32: a refusal also reports an attempt without an answer in an earlier process")
   func rotatedUnseenBefore() async throws {
     let bench = try await Bench().inSync()
     for _ in 0..<2 { bench.endpoint.fail(.timeout) }
@@ -246,7 +246,7 @@ struct TokenKeeperFailureTests {
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
   }
 
-  @Test("T5.3: a refusal also reports a process that was killed during its request, unless the request had an answer")
+  @Test("32: a refusal also reports a process that was killed during its request, unless the request had an answer")
   func killed() async throws {
     let (bench, request) = try await Bench.refreshing()
     #expect(bench.stored?.unanswered == true)
@@ -254,7 +254,7 @@ struct TokenKeeperFailureTests {
     let next = try Bench(workspace: bench.workspace)
     try await next.keeper.syncBegins()
     #expect(await refuse(next)?.cause.contains(bench.settings.mayHaveRotated) == true)
-    // No two ever write one store at a time (P14).
+    // No two ever write one store at a time.
     #expect(await next.keeper.drain())
     bench.endpoint.grant("a1", refresh: "r1")
     _ = try await request.value
@@ -268,7 +268,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T6.1, T6.2, T6.3: a statement about the grant fails all waiting requests with one 77 that names the file",
+    "33: a statement about the grant fails all waiting requests with one 77 that names the file",
     arguments: [
       (400, #"{"error":"invalid_grant"}"#, "refused"), (401, #"{"code":"token_not_valid"}"#, "refused"),
       (200, #"{"error":"bad_refresh_token"}"#, "refused"), (400, #"{"message":"Invalid refresh token"}"#, "refused"),
@@ -291,7 +291,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.lastError == ended.description)
   }
 
-  @Test("T6.3, T16.1: the hint names the file that systemd loads and the command; a refused client names its secret")
+  @Test("33, 47: the hint names the file that systemd loads and the command; a refused client names its secret")
   func hints() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try Bench(.oauth2ClientCredentials, credentials: files) {
@@ -305,7 +305,7 @@ struct TokenKeeperFailureTests {
     #expect(failure?.concerned.contains(.file("/etc/credstore/\(file)")) == true)
   }
 
-  @Test("T6.3: a refused client without a secret names its client_id")
+  @Test("33: a refused client without a secret names its client_id")
   func publicClient() async throws {
     let files = Credentials(refreshToken: Secret("r0"), clientID: Secret("id"))
     let bench = try await Bench(.oauth2Refresh, credentials: files).inSync()
@@ -313,7 +313,7 @@ struct TokenKeeperFailureTests {
     #expect(failure?.hint?.contains("/etc/rosterd/credentials/client_id") == true, "\(String(describing: failure))")
   }
 
-  @Test("T6.4, T6.5: an ended session sends nothing, restarts included, until a credential's bytes change")
+  @Test("33, 35: an ended session sends nothing, restarts included, until a credential's bytes change")
   func staysEnded() async throws {
     let bench = try await Bench().inSync()
     let ended = await refuse(bench)
@@ -334,7 +334,7 @@ struct TokenKeeperFailureTests {
     #expect(restarted.stored?.ended == nil && restarted.stored?.accessToken == "a9")
   }
 
-  @Test("T6.6: --retry-session tries the stored token once more, and once only")
+  @Test("33: --retry-session tries the stored token once more, and once only")
   func retrySession() async throws {
     let bench = try await Bench().inSync()
     _ = await refuse(bench)
@@ -348,7 +348,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.state == .valid && bench.status?.lastError == nil)
   }
 
-  @Test("T6.6: after a trial without a token from upstream the session is ended as before")
+  @Test("33: after a trial without a token from upstream the session is ended as before")
   func retryUnanswered() async throws {
     let bench = try await Bench().inSync()
     let ended = await refuse(bench)
@@ -362,7 +362,7 @@ struct TokenKeeperFailureTests {
     #expect(still == ended && next.endpoint.requests.all.isEmpty)
   }
 
-  @Test("T6.4: a trial that ends with the process leaves the session ended", arguments: [true, false])
+  @Test("33: a trial that ends with the process leaves the session ended", arguments: [true, false])
   func retryKilled(isKilled: Bool) async throws {
     let bench = try await Bench().inSync()
     let ended = await refuse(bench)
@@ -384,7 +384,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.stored?.accessToken == "a1" && bench.stored?.ended == nil)
   }
 
-  @Test("T6.4: a stop between two attempts of a trial leaves the session ended")
+  @Test("33: a stop between two attempts of a trial leaves the session ended")
   func retryStopped() async throws {
     let bench = try await Bench().inSync()
     let ended = await refuse(bench)
@@ -399,7 +399,7 @@ struct TokenKeeperFailureTests {
     #expect(still == ended && next.endpoint.requests.all.isEmpty)
   }
 
-  @Test("T6.6: a retry request that joins a sync gives an ended session one more trial in it")
+  @Test("33: a retry request that joins a sync gives an ended session one more trial in it")
   func joinedRetry() async throws {
     let bench = try await Bench().inSync()
     _ = await refuse(bench)
@@ -410,7 +410,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T6.6: a retry request that joins a sync holds for a session that is about to end")
+  @Test("33: a retry request that joins a sync holds for a session that is about to end")
   func joinedRetryWhileRefreshing() async throws {
     let (bench, request) = try await Bench.refreshing()
     await bench.keeper.retrySession()
@@ -420,7 +420,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T6.5: scope and token_url reopen an ended session at SIGHUP, early_refresh does not")
+  @Test("35: scope and token_url reopen an ended session at SIGHUP, early_refresh does not")
   func liftedByReload() async throws {
     let bench = try await Bench().inSync()
     _ = await refuse(bench)
@@ -438,7 +438,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T6.8, T6.9, T6.11: any other answer fails the sync with 77, and the session stays",
+    "33: any other answer fails the sync with 77, and the session stays",
     arguments: [(302, "", "other"), (404, "", "other"), (200, "<html>", "malformed"), (200, "{", "malformed")])
   func other(status: Int, body: String, reason: String) async throws {
     let bench = try await Bench().inSync()
@@ -454,7 +454,7 @@ struct TokenKeeperFailureTests {
     #expect(try await bench.keeper.current()?.access == Secret("a1"))
   }
 
-  @Test("P11.4, T9.1: no network at all fails the sync without a retry, and the message has no query of the URL")
+  @Test("24, 38: no network at all fails the sync without a retry, and the message has no query of the URL")
   func noNetwork() async throws {
     let bench = try await Bench().inSync()
     let down = Failure(.unreachable, cause: "no route")
@@ -464,7 +464,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.status?.state != .unauthorized)
   }
 
-  @Test("T6.7: with client credentials a refused refresh token is followed by one new grant")
+  @Test("33: with client credentials a refused refresh token is followed by one new grant")
   func newGrant() async throws {
     let files = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try await Bench(.oauth2ClientCredentials, credentials: files).inSync()
@@ -482,7 +482,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.stored?.refreshToken == nil)
   }
 
-  @Test("P13.4: after a stop no new grant follows a refused refresh token")
+  @Test("41: after a stop no new grant follows a refused refresh token")
   func noGrantAfterStop() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try await Bench(.oauth2ClientCredentials, credentials: client).inSync()
@@ -499,7 +499,7 @@ struct TokenKeeperFailureTests {
     #expect(bench.endpoint.requests.all.count == 2 && bench.stored?.refreshToken == nil)
   }
 
-  @Test("T5.3: if no refresh token was sent, the message does not say that one may have been rotated")
+  @Test("32: if no refresh token was sent, the message does not say that one may have been rotated")
   func nothingRotated() async throws {
     let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
     let bench = try await Bench(.oauth2ClientCredentials, credentials: client) { $0.retry.maxRetries = 0 }.inSync()
@@ -522,7 +522,7 @@ struct TokenKeeperFailureTests {
   }
 
   @Test(
-    "T6.3: the error by auth.logout_status names what repairs the flow",
+    "33: the error by auth.logout_status names what repairs the flow",
     arguments: [
       (Flow.none, "set auth.flow"), (.static, "access_token"), (.oauth2ClientCredentials, "client_secret"),
       (.bearerRefresh, "refresh_token"), (.bearerRenew, "access_token"), (.basic, "username and password"),

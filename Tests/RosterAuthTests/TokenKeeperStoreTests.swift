@@ -6,14 +6,14 @@ import Testing
 
 @testable import RosterAuth
 
-/// T4, T7, T9, T10: what outlives a request, a sync, the process.
+/// Sessions that outlive a request, a sync and the process.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperStoreTests {
   private func body(_ bench: Bench, index: Int) -> String {
     String(decoding: bench.endpoint.requests.all[index].body, as: UTF8.self)
   }
 
-  @Test("T4.1: a rotated refresh token is on disk before any request has the access token that arrived with it")
+  @Test("31: a rotated refresh token is on disk before any request has the access token that arrived with it")
   func storedFirst() async throws {
     let bench = try await Bench().inSync()
     let requests = bench.requests(2)
@@ -27,7 +27,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T4.4, T4.5: no request uses an answer that cannot be stored; the next sync stores it first, without a refresh")
+    "31: no request uses an answer that cannot be stored; the next sync stores it first, without a refresh")
   func unstored() async throws {
     let (bench, request) = try await Bench.refreshing()
     try bench.breakStore()
@@ -44,7 +44,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.events.count(.tokenRefreshed) == 1)
   }
 
-  @Test("T4.4: no token is replaced while the store cannot be written")
+  @Test("31: no token is replaced while the store cannot be written")
   func unwritable() async throws {
     let bench = try await Bench().inSync()
     try bench.breakStore()
@@ -59,7 +59,7 @@ struct TokenKeeperStoreTests {
     #expect(try await restarted.keeper.current()?.access == Secret("a1"))
   }
 
-  @Test("T4.4: the store is checked before each attempt, also if its note exists")
+  @Test("31: the store is checked before each attempt, also if its note exists")
   func unwritableWithNote() async throws {
     let bench = try await Bench().inSync()
     let request = bench.requests(1)[0]
@@ -86,7 +86,7 @@ struct TokenKeeperStoreTests {
     #expect(try await last.keeper.current()?.access == Secret("a1") && last.stored?.refreshToken == "r1")
   }
 
-  @Test("T7.1: a cancelled request does not cancel the refresh; its answer is stored and used")
+  @Test("32: a cancelled request does not cancel the refresh; its answer is stored and used")
   func notCancelled() async throws {
     let (bench, request) = try await Bench.refreshing()
     request.cancel()
@@ -101,7 +101,7 @@ struct TokenKeeperStoreTests {
     #expect(token?.access == Secret("a1"))
   }
 
-  @Test("T10.1: after a restart a stored token that is still valid is used without a refresh")
+  @Test("35: after a restart a stored token that is still valid is used without a refresh")
   func restart() async throws {
     let bench = try await Bench.settled(life: 3600)
     let restarted = try Bench(workspace: bench.workspace)
@@ -113,7 +113,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T10.2: a credential whose bytes changed wins over the store, before a sync and across a restart",
+    "35: a credential whose bytes changed wins over the store, before a sync and across a restart",
     arguments: [false, true])
   func changed(restarts: Bool) async throws {
     let bench = try await Bench.settled()
@@ -125,7 +125,7 @@ struct TokenKeeperStoreTests {
     #expect(body(next, index: restarts ? 0 : 1).hasSuffix("refresh_token=r9"))
   }
 
-  @Test("T8.5: a store of another origin is not used, and no credential at all is 78")
+  @Test("39: a store of another origin is not used, and no credential at all is 78")
   func otherPlace() async throws {
     let bench = try await Bench.settled()
     let moved = try Bench(workspace: bench.workspace) { $0.tokenOrigin = "https://other.test:443" }
@@ -147,7 +147,7 @@ struct TokenKeeperStoreTests {
     #expect(try await restarted.keeper.current()?.access == Secret("a1"))
   }
 
-  @Test("T10.5, T10.6: a damaged store is 73 at start and before a sync; none and static open no store")
+  @Test("35: a damaged store is 73 at start and before a sync; none and static open no store")
   func damaged() async throws {
     let workspace = Workspace()
     mkdir(workspace.path("state"), 0o700)
@@ -164,7 +164,7 @@ struct TokenKeeperStoreTests {
     try await none.keeper.open()
   }
 
-  @Test("F9.2: a reload whose new flow lacks its credential is 78 and changes nothing")
+  @Test("54: a reload whose new flow lacks its credential is 78 and changes nothing")
   func refusedReload() async throws {
     let bench = try await Bench().inSync()
     bench.endpoint.grant("a1", refresh: "r1")
@@ -206,7 +206,7 @@ struct TokenKeeperStoreTests {
     #expect(body(bench, index: 1).hasSuffix("refresh_token=r9"))
   }
 
-  @Test("T9.1: no event, status, error or log line has a secret, whatever upstream answers")
+  @Test("38: no event, status, error or log line has a secret, whatever upstream answers")
   func nothingShown() async throws {
     let secrets = ["s3cret-refresh", "s3cret-access", "s3cret-client", "s3cret-new"]
     let files = Credentials(
@@ -245,7 +245,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T4.1, T7.1: a reload to the flow none during a token request loses no refresh token", arguments: [false, true])
+    "31, 32: a reload to the flow none during a token request loses no refresh token", arguments: [false, true])
   func flowOff(restarts: Bool) async throws {
     let (bench, request, reload) = try await reloading([.none])
     bench.endpoint.grant("a1", refresh: "r1")
@@ -259,7 +259,7 @@ struct TokenKeeperStoreTests {
     #expect(bench.endpoint.requests.all.count == 1)
   }
 
-  @Test("T7.1: if a reload removes and restores the flow before the answer, that answer serves the requests")
+  @Test("32: if a reload removes and restores the flow before the answer, that answer serves the requests")
   func flowOffAndOn() async throws {
     let (bench, request, reloads) = try await reloading([.none, .oauth2Refresh])
     bench.endpoint.grant("a1", refresh: "r1")
@@ -270,7 +270,7 @@ struct TokenKeeperStoreTests {
   }
 
   @Test(
-    "T6.10: a token too large for the store is incomplete, and the store remains readable", arguments: [false, true])
+    "33: a token too large for the store is incomplete, and the store remains readable", arguments: [false, true])
   func tooLarge(isRefreshToken: Bool) async throws {
     let bench = try await Bench().inSync()
     let large = String(repeating: "x", count: 1 << 20)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import RosterAuth
 
-/// T1, T2, T3: which requests cause a refresh, and which share or avoid one.
+/// Which requests cause a refresh, and which share or avoid one.
 @Suite(.timeLimit(.minutes(1)))
 struct TokenKeeperTests {
   private static let withFirst = Credentials(refreshToken: Secret("r0"), accessToken: Secret("a0"))
 
-  @Test("T1.1: eight requests with the dead token cause one refresh")
+  @Test("29: eight requests with the dead token cause one refresh")
   func oneRefresh() async throws {
     let bench = try await Bench(.oauth2Refresh, credentials: Self.withFirst).inSync()
     let first = try #require(try await bench.keeper.current())
@@ -29,7 +29,7 @@ struct TokenKeeperTests {
     #expect(Set(bench.events.all.filter { $0.name == .tokenRefused }.compactMap(\.page)) == Set(0..<8))
   }
 
-  @Test("T1.1: requests without any token share one refresh too")
+  @Test("29: requests without any token share one refresh too")
   func absent() async throws {
     let bench = try await Bench().inSync()
     let requests = bench.requests(4)
@@ -42,7 +42,7 @@ struct TokenKeeperTests {
     #expect(bench.events.all.first { $0.name == .tokenRefreshing }?.reason == "absent")
   }
 
-  @Test("T1.3: a late 401 is sent again with the current token, without a refresh")
+  @Test("29: a late 401 is sent again with the current token, without a refresh")
   func late() async throws {
     let bench = try await Bench.settled()
     let current = try #require(try await bench.keeper.current())
@@ -52,7 +52,7 @@ struct TokenKeeperTests {
     #expect(bench.events.all.last { $0.name == .tokenRefused }?.reason == "late")
   }
 
-  @Test("T2.1: a token near its end is refreshed while requests still use it")
+  @Test("30: a token near its end is refreshed while requests still use it")
   func early() async throws {
     let bench = try await Bench.settled(life: 3600)
     bench.clock.advance(by: .seconds(3541))
@@ -65,7 +65,7 @@ struct TokenKeeperTests {
     #expect(bench.endpoint.requests.all.count == 2)
   }
 
-  @Test("T2.2: no request is sent with a token that is known to be expired")
+  @Test("30: no request is sent with a token that is known to be expired")
   func expired() async throws {
     let bench = try await Bench.settled(life: 10)
     bench.clock.advance(by: .seconds(10))
@@ -77,7 +77,7 @@ struct TokenKeeperTests {
     #expect(bench.events.all.last { $0.name == .tokenRefreshing }?.reason == "expired")
   }
 
-  @Test("T2.6: after an early refresh that passed in vain, requests use the token to its end, and only then ask again")
+  @Test("30: after an early refresh that passed in vain, requests use the token to its end, and only then ask again")
   func earlyFails() async throws {
     let bench = try await Bench.settled(life: 3600)
     bench.clock.advance(by: .seconds(3550))
@@ -93,7 +93,7 @@ struct TokenKeeperTests {
     #expect(try await bench.keeper.current()?.access == Secret("a2"))
   }
 
-  @Test("T2.2: a clock that is set back keeps no expired token in use")
+  @Test("30: a clock that is set back keeps no expired token in use")
   func setBack() async throws {
     let bench = try await Bench.settled(life: 100)
     bench.clock.set(by: -3600)
@@ -102,7 +102,7 @@ struct TokenKeeperTests {
     #expect(try await bench.keeper.current()?.access == Secret("a2"))
   }
 
-  @Test("T3.3: a fresh token that worked in this sync may be refreshed in it when it dies")
+  @Test("34: a fresh token that worked in this sync may be refreshed in it when it dies")
   func refusedProven() async throws {
     let bench = try await Bench.settled()
     let token = try #require(try await bench.keeper.current())
@@ -112,7 +112,7 @@ struct TokenKeeperTests {
   }
 
   @Test(
-    "T3.5, T10.6: with none, static and basic a 401 is 77 at once, no session ends, and no store is opened",
+    "34, 35: with none, static and basic a 401 is 77 at once, no session ends, and no store is opened",
     arguments: [(Flow.none, nil), (.static, "a0"), (.basic, "dTpw")] as [(Flow, String?)])
   func notRenewable(flow: Flow, sent: String?) async throws {
     let files = Credentials(accessToken: Secret("a0"), username: Secret("u"), password: Secret("p"))
@@ -140,7 +140,7 @@ struct TokenKeeperTests {
     #expect(refused?.kind == .refused)
   }
 
-  @Test("T2.8: a static token whose own exp has passed is tried once, and the message of its refusal has both times")
+  @Test("30: a static token whose own exp has passed is tried once, and the message of its refusal has both times")
   func staticExpired() async throws {
     let old = Secret(jwt(#"{"exp":1600000000}"#))
     let bench = try await Bench(.static, credentials: Credentials(accessToken: old)).inSync()

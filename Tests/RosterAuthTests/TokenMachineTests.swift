@@ -245,7 +245,7 @@ struct TokenMachineTests {
     }
   }
 
-  @Test("T5.3: after an attempt without an answer the token may have been rotated; a granted token ends the doubt")
+  @Test("32: after an attempt without an answer the token may have been rotated; a granted token ends the doubt")
   func unanswered() {
     var machine = Self.machine(.refreshing)
     _ = machine.refreshFailed(.passing(again: true, .lost), now: Self.now)
@@ -259,7 +259,7 @@ struct TokenMachineTests {
     #expect(!machine.session.isUnanswered)
   }
 
-  @Test("T2.2: a token is settled exactly if a request gets it without another action", arguments: State.allCases)
+  @Test("30: a token is settled exactly if a request gets it without another action", arguments: State.allCases)
   func settled(state: State) {
     var machine = Self.machine(state)
     let before = machine

@@ -19,7 +19,7 @@ struct TokenSequenceTests {
     return world
   }
 
-  @Test("T6.7: with client credentials a refused refresh token is followed by one grant without it")
+  @Test("33: with client credentials a refused refresh token is followed by one grant without it")
   func newGrant() {
     var world = Self.clientWorld()
     #expect(world.sending?.session.refreshToken != nil)
@@ -30,7 +30,7 @@ struct TokenSequenceTests {
     #expect(world.sent == 3)
   }
 
-  @Test("P13.4: after a stop no new grant follows a refused refresh token; the next process begins with the grant")
+  @Test("41: after a stop no new grant follows a refused refresh token; the next process begins with the grant")
   func noGrantAfterStop() {
     var world = Self.clientWorld()
     world.stop()
@@ -40,7 +40,7 @@ struct TokenSequenceTests {
     #expect(world.disk?.refreshToken == nil && world.disk?.ending == nil && world.machine.phase == .idle)
   }
 
-  @Test("P13.4: a token request that was planned but not sent does not begin after a stop")
+  @Test("41: a token request that was planned but not sent does not begin after a stop")
   func notBegun() {
     var world = TokenWorld()
     let (waiter, _) = world.wanted()
@@ -49,7 +49,7 @@ struct TokenSequenceTests {
     #expect(world.sent == 0 && world.released[waiter] == .failed(.stopping))
   }
 
-  @Test("T2.4: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh")
+  @Test("30: a token that arrives expired serves its sync without a loop; the next sync begins with a refresh")
   func bornExpired() {
     var world = TokenWorld()
     for sync in 1...2 {
@@ -71,7 +71,7 @@ struct TokenSequenceTests {
     world.accepted(used)
     _ = world.rejected(used)
     world.due()
-    #expect(world.sent == 3, "T3: after the token has worked, a 401 causes another refresh")
+    #expect(world.sent == 3, "34: after the token has worked, a 401 causes another refresh")
   }
 
   /// A world whose brand-new token is refused until its sync fails.
@@ -91,7 +91,7 @@ struct TokenSequenceTests {
     return world
   }
 
-  @Test("T3.4: the next sync tries a refused token before it asks for another", arguments: [true, false])
+  @Test("34: the next sync tries a refused token before it asks for another", arguments: [true, false])
   func refusedBefore(works: Bool) {
     var world = Self.refusedWorld()
     _ = world.syncBegan()
@@ -106,7 +106,7 @@ struct TokenSequenceTests {
     }
   }
 
-  @Test("T3.1: while one request tries a brand-new token, all others wait for its result")
+  @Test("34: while one request tries a brand-new token, all others wait for its result")
   func waitForTrial() {
     var world = TokenWorld.refreshing()
     world.granted()
@@ -122,7 +122,7 @@ struct TokenSequenceTests {
     #expect(world.released[third] == .token(world.machine.token) && world.sent == 1)
   }
 
-  @Test("T2.2: a token that expires after its arrival is refreshed in the same sync")
+  @Test("30: a token that expires after its arrival is refreshed in the same sync")
   func outlived() {
     var world = TokenWorld.refreshing()
     world.granted(life: 5)
@@ -131,7 +131,7 @@ struct TokenSequenceTests {
     #expect(world.wanted().1 == .waits)
   }
 
-  @Test("T2.2: a 401 to a token that has expired meanwhile causes a refresh, although the token was fresh")
+  @Test("30: a 401 to a token that has expired meanwhile causes a refresh, although the token was fresh")
   func expiredUnproven() {
     var world = TokenWorld.refreshing()
     world.granted(life: 2)
@@ -146,7 +146,7 @@ struct TokenSequenceTests {
     #expect(outcome == .probes(trial))
   }
 
-  @Test("T10.2: a session that begins during a refresh begins after it, with the successor of the token that it shares")
+  @Test("35: a session that begins during a refresh begins after it, with the successor of the token that it shares")
   func sharedSuccessor() {
     for isAnswered in [false, true] {
       var world = TokenWorld.refreshing(after: "a0")
@@ -164,7 +164,7 @@ struct TokenSequenceTests {
     }
   }
 
-  @Test("T5.3: a session that begins during a refresh without an answer notes that its token may be used up")
+  @Test("32: a session that begins during a refresh without an answer notes that its token may be used up")
   func sharedUnanswered() {
     var world = TokenWorld.refreshing(after: "a0")
     var files = world.files
@@ -175,7 +175,7 @@ struct TokenSequenceTests {
     #expect(world.machine.session.isUnanswered && world.machine.session.refreshToken == Secret("r0"))
   }
 
-  @Test("T6.4: a session that ends during another token request has ended for the next process too")
+  @Test("33: a session that ends during another token request has ended for the next process too")
   func endedWhileSending() {
     var world = TokenWorld.refreshing(after: "a0")
     world.loggedOut(1)
@@ -185,7 +185,7 @@ struct TokenSequenceTests {
     #expect(world.disk?.ending != nil && world.disk?.refreshToken == Secret("r1"))
   }
 
-  @Test("T5.4: a pause that answers the last request of a session that has ended is kept")
+  @Test("25: a pause that answers the last request of a session that has ended is kept")
   func pausedWhileEnding() {
     var world = TokenWorld.refreshing(after: "a0")
     world.loggedOut(1)
@@ -196,7 +196,7 @@ struct TokenSequenceTests {
     #expect(world.disk?.ending != nil && world.disk?.pause?.until == world.now.date + 60)
   }
 
-  @Test("T6.6: a retry that is requested during a sync holds in that sync, once", arguments: [false, true])
+  @Test("33: a retry that is requested during a sync holds in that sync, once", arguments: [false, true])
   func retryAsked(ended: Bool) {
     var world = TokenWorld.refreshing()
     if ended {
@@ -215,7 +215,7 @@ struct TokenSequenceTests {
     #expect(!world.isSending && world.machine.session.ending != nil)
   }
 
-  @Test("T4.1, T10.2: a credential that changes during a refresh wins when the answer is stored")
+  @Test("31, 35: a credential that changes during a refresh wins when the answer is stored")
   func changedMeanwhile() {
     var world = TokenWorld()
     let (waiter, _) = world.wanted()
@@ -231,7 +231,7 @@ struct TokenSequenceTests {
     #expect(world.machine.token?.access == Secret("a9") && world.machine.session.refreshToken == Secret("r9"))
   }
 
-  @Test("T4.4: an answer that could not be stored is stored before a reload, which is refused if that fails again")
+  @Test("31: an answer that could not be stored is stored before a reload, which is refused if that fails again")
   func unstoredThroughReload() {
     var world = TokenWorld.refreshing()
     world.granted()

@@ -37,7 +37,7 @@ struct TokenStoreTests {
     try Data(text.utf8).write(to: URL(filePath: path))
   }
 
-  @Test("T10.1: a saved session is loaded completely")
+  @Test("35: a saved session is loaded completely")
   func roundTrip() async throws {
     #expect(try store.loaded == nil)
     try await store.save(Self.session)
@@ -69,7 +69,7 @@ struct TokenStoreTests {
     private func save(_ session: Session, to store: TokenStore) async throws { try await store.save(session) }
   }
 
-  @Test("T7.4: the last save remains, however close together the saves are")
+  @Test("31: the last save remains, however close together the saves are")
   func order() async throws {
     for _ in 0..<50 {
       try await Asker().save(8, to: store)
@@ -77,7 +77,7 @@ struct TokenStoreTests {
     }
   }
 
-  @Test("T6.10: a session that the store could not read back is not written")
+  @Test("33: a session that the store could not read back is not written")
   func tooLarge() async throws {
     try await store.save(Self.session)
     var large = Self.session
@@ -88,7 +88,7 @@ struct TokenStoreTests {
   }
 
   // The test runs in its own process, because all threads share the umask.
-  @Test("T4.2: the file is 0600 and its folders are 0700 whatever the umask")
+  @Test("31: the file is 0600 and its folders are 0700 whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0, 0o077] {
@@ -101,7 +101,7 @@ struct TokenStoreTests {
     }
   }
 
-  @Test("T4.3: a temporary file of a crash is replaced, never read, and none remains")
+  @Test("31: a temporary file of a crash is replaced, never read, and none remains")
   func leftover() async throws {
     try await store.save(Self.session)
     try write("half a docu", to: store.temporaryPath)
@@ -113,7 +113,7 @@ struct TokenStoreTests {
     #expect(text(store.temporaryPath) == nil)
   }
 
-  @Test("T4.3: the old file is replaced, not overwritten: a process that has it open reads it whole")
+  @Test("31: the old file is replaced, not overwritten: a process that has it open reads it whole")
   func atomic() async throws {
     try await store.save(Self.session)
     let old = open(store.path, O_RDONLY)
@@ -126,7 +126,7 @@ struct TokenStoreTests {
     #expect(try store.loaded == next)
   }
 
-  @Test("T4.3: a save that fails leaves the old file, and no part of the new one")
+  @Test("31: a save that fails leaves the old file, and no part of the new one")
   func failedSave() async throws {
     try await store.save(Self.session)
     // Nothing can be made in the place of the temporary file.
@@ -140,7 +140,7 @@ struct TokenStoreTests {
   }
 
   @Test(
-    "T10.5: a store that is damaged or of a newer version is 73, and is not touched",
+    "35: a store that is damaged or of a newer version is 73, and is not touched",
     arguments: [
       ("", "damaged"), ("{", "damaged"), (#"{"version":2,"tokens":[]}"#, "version 2"), (#"{"version":1}"#, "damaged"),
     ])
@@ -153,7 +153,7 @@ struct TokenStoreTests {
     #expect(text(store.path) == content)
   }
 
-  @Test("T10.5: a time in another format than rosterd's is damage, not an unknown expiry")
+  @Test("35: a time in another format than rosterd's is damage, not an unknown expiry")
   func badTime() async throws {
     try await store.save(Self.session)
     let content = try #require(text(store.path))

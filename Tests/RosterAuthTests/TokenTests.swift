@@ -20,7 +20,7 @@ struct TokenTests {
   }
 
   @Test(
-    "T2.1, T2.3: a refresh is due early_refresh before the end, or at half of a life no longer than twice that",
+    "30: a refresh is due early_refresh before the end, or at half of a life no longer than twice that",
     arguments: [(3600.0, 3540.0), (121, 61), (120, 60), (100, 50), (2, 1)])
   func due(life: Double, due: Double) {
     let token = token(life: life)
@@ -37,14 +37,14 @@ struct TokenTests {
     #expect(token(life: 50, knownStart: false).isDue(at(0), early: .seconds(60)))
   }
 
-  @Test("T2.2: a clock that is set back does not prolong the life of a token")
+  @Test("30: a clock that is set back does not prolong the life of a token")
   func setBack() {
     #expect(!token(life: 100).isExpired(at(99.9, set: -3600)))
     #expect(token(life: 100).isExpired(at(100, set: -3600)))
     #expect(token(life: 100).isDue(at(50, set: -3600), early: .seconds(60)))
   }
 
-  @Test("T2.2: a clock that was ahead when an earlier process got the token does not prolong its life")
+  @Test("30: a clock that was ahead when an earlier process got the token does not prolong its life")
   func obtainedInTheFuture() {
     var issued = IssuedToken(access: Secret("a"), obtainedAt: start + 86400, expiresAt: start + 86500)
     issued.start(at(0))

@@ -7,7 +7,7 @@ import Testing
 
 struct TokenWalkTests {
   /// TokenWorld asserts the invariants after each step.
-  @Test("T1.2, T4.1, T7.1, T13.6: the invariants hold for random events in random order")
+  @Test("29, 31, 32, 36: the invariants hold for random events in random order")
   func walks() {
     let walks = ProcessInfo.processInfo.environment["ROSTER_WALKS"].flatMap { UInt64($0) } ?? 2000
     for seed in 0..<walks {
@@ -123,7 +123,7 @@ struct TokenWalkTests {
       while world.isBusy {
         if world.isWaiting { world.due() } else if world.isSending { world.granted() } else { world.wrote() }
       }
-      #expect(world.machine.storeFailure == nil, "T4: what was granted is on disk")
+      #expect(world.machine.storeFailure == nil, "31: what was granted is on disk")
     }
   }
 }

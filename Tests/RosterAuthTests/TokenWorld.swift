@@ -147,7 +147,7 @@ struct TokenWorld: Equatable {
     let answer = GrantAnswer(
       issued: issued, refreshToken: renews ? issued.access : rotates ? Secret("r\(minted)") : nil)
     act { machine, _ in machine.refreshed(answer) }
-    #expect(writing?.refreshToken == answer.refreshToken ?? attempt.session.refreshToken, "T7: every answer is stored")
+    #expect(writing?.refreshToken == answer.refreshToken ?? attempt.session.refreshToken, "32: every answer is stored")
   }
 
   /// The answer of the token endpoint, as the keeper passes it on.
@@ -169,7 +169,7 @@ struct TokenWorld: Equatable {
 
   mutating func failed(_ fault: TokenMachine.Fault) {
     if let sending, !fault.isUnsent { arrived[sending.kind, default: 0] += 1 }
-    // A user asked for one more attempt (T6.6).
+    // A user asked for one more attempt.
     if machine.sync.mayRetry, fault.isStatement { arrived = [:] }
     // A session that upstream ended while the request was under way begins no login.
     let isLive = machine.session.ending == nil
@@ -179,11 +179,11 @@ struct TokenWorld: Equatable {
     sending = nil
     act { $0.refreshFailed(fault, now: $1) }
     if !hadEnded, machine.session.ending != nil {
-      #expect(fault.isStatement, "T6.1: a session ends only by a statement about its grant or its client")
-      #expect(!wasEarly, "T2.6: a refused early refresh ends no session")
+      #expect(fault.isStatement, "33: a session ends only by a statement about its grant or its client")
+      #expect(!wasEarly, "30: a refused early refresh ends no session")
     }
     if fault.isFollowedByLogin, wasRefresh, isLive, !wasEarly, machine.settings.flow == .exchange, !isStopped {
-      #expect(sending != nil || machine.session.ending == nil, "T13.4: a login follows a refused refresh")
+      #expect(sending != nil || machine.session.ending == nil, "36: a login follows a refused refresh")
     }
   }
 
@@ -289,7 +289,7 @@ struct TokenWorld: Equatable {
     }
     if case .token(let token?) = outcome {
       checkUsable(token)
-      #expect(!token.isExpired(now), "T2: no request is sent with a token known to be expired")
+      #expect(!token.isExpired(now), "30: no request is sent with a token known to be expired")
     }
     run(action)
     return outcome
@@ -312,13 +312,13 @@ struct TokenWorld: Equatable {
   }
 
   private mutating func startSending(_ attempt: TokenMachine.Attempt) {
-    #expect(!isBusy, "T1: never two at once")
-    #expect(!isStopped, "P13: no token request begins after a stop")
-    #expect(arrived[attempt.kind, default: 0] < 2, "T5.1: a third token request for one expiry")
-    #expect(attempt.session.ending == nil, "T6: an ended session sends nothing")
+    #expect(!isBusy, "29: never two at once")
+    #expect(!isStopped, "41: no token request begins after a stop")
+    #expect(arrived[attempt.kind, default: 0] < 2, "32: a third token request for one expiry")
+    #expect(attempt.session.ending == nil, "33: an ended session sends nothing")
     #expect(attempt.session == machine.session && attempt.setup == machine.setup)
     if let name = attempt.tokenName {
-      #expect(!spent.contains(name), "T4: no refresh token is sent whose successor was granted")
+      #expect(!spent.contains(name), "31: no refresh token is sent whose successor was granted")
     } else {
       #expect(attempt.setup.settings.flow == .oauth2ClientCredentials || attempt.session.logsIn(attempt.setup.settings))
     }
@@ -342,10 +342,10 @@ struct TokenWorld: Equatable {
   private func checkUsable(_ token: Token) {
     #expect(
       token.access == disk?.access?.access || filesAccess.contains(token.access),
-      "T4: no request uses a token that is not on disk")
+      "31: no request uses a token that is not on disk")
     #expect(
       machine.session.binding.flow == machine.settings.flow.rawValue,
-      "T8: a token belongs to the flow that it was got for")
+      "39: a token belongs to the flow that it was got for")
   }
 
   private func check() {
@@ -410,7 +410,7 @@ extension TokenMachine.Fault {
   static let ending = Session.Ending(
     at: Date(timeIntervalSince1970: 0), cause: "refused", file: "refresh_token", tried: "d")
 
-  /// True if a login follows where one is possible (T13.4).
+  /// True if a login follows where one is possible.
   var isFollowedByLogin: Bool {
     switch self {
     case .refused, .unexplained: true

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterCache
 
-/// Records that a whole pull misses and that stay (P8): in `pending`, and in `list --absent`.
+/// Records that a whole pull misses and that stay: in `pending`, and in `list --absent`.
 struct AbsentRecordsTests {
   let folder = Folder()
 
@@ -28,7 +28,7 @@ struct AbsentRecordsTests {
     return listing.records.map { $0.split(separator: ",").first.map(String.init) }
   }
 
-  @Test("L3.2: pending reports a record that the pull misses for the first time as absent; missed again, it is removed")
+  @Test("51: pending reports a record that the pull misses for the first time as absent; missed again, it is removed")
   func twice() async throws {
     let twice = resource(.twice)
     let cache = try await folder.mirrored(twice, pages: [people(1...5)])
@@ -44,7 +44,7 @@ struct AbsentRecordsTests {
     await cache.close()
   }
 
-  @Test("L3.1, L3.2: with `never` a record is absent for the first time once, and stays listed; with `ask` none is")
+  @Test("51: with `never` a record is absent for the first time once, and stays listed; with `ask` none is")
   func others() async throws {
     for (removal, found) in [(Resource.Removal.never, [JSONValue.integer(2)]), (.ask, [])] {
       let folder = Folder()
@@ -61,7 +61,7 @@ struct AbsentRecordsTests {
     }
   }
 
-  @Test("L3.1: the absent records are those of one resource, 20 a page")
+  @Test("51: the absent records are those of one resource, 20 a page")
   func pages() async throws {
     let twice = resource(.twice)
     let cache = try await folder.mirrored(twice, pages: [people(1...45)])

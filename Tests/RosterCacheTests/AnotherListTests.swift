@@ -3,12 +3,12 @@ import Testing
 
 @testable import RosterCache
 
-/// Definitions that request another list (P8).
+/// Definitions that request another list.
 struct AnotherListTests {
   let folder = Folder()
   private let people = someRanked
 
-  @Test("P8.10, P8.9: another definition of the same list keeps the count of absences, one of another list does not")
+  @Test("11: another definition of the same list keeps the count of absences, one of another list does not")
   func absent() async throws {
     let first = changed { $0.removal = .twice }
     let cache = try await folder.mirrored(first, pages: [people])
@@ -26,7 +26,7 @@ struct AnotherListTests {
   }
 
   @Test(
-    "P8.9, P8.12: the first pull by another path, key, records or where removes missing records, except with never",
+    "11: the first pull by another path, key, records or where removes missing records, except with never",
     arguments: [Resource.Removal.ask, .twice, .never])
   func anotherList(removal: Resource.Removal) async throws {
     let first = changed { $0.removal = removal }
@@ -57,7 +57,7 @@ struct AnotherListTests {
     try await folder.expectSound([second], closing: last)
   }
 
-  @Test("P8.9: a definition that was changed and restored before a sync has the same list")
+  @Test("11: a definition that was changed and restored before a sync has the same list")
   func putBack() async throws {
     await (try folder.mirrored(paired(people))).close()
     await (try folder.define([changed { $0.path = "/other" }])).close()

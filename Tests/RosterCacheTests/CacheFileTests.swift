@@ -33,7 +33,7 @@ struct CacheFileTests {
     try await expectReported(aside)
   }
 
-  /// S17.3: the moved cache is reported after another start, until the file is removed.
+  /// The moved cache is reported after another start, until the file is removed.
   private func expectReported(_ aside: String) async throws {
     let again = try await folder.define()
     #expect(try await again.facts().damaged == aside)
@@ -42,7 +42,7 @@ struct CacheFileTests {
     await again.close()
   }
 
-  @Test("C7.1: a file of another program is left alone, mode included")
+  @Test("43: a file of another program is left alone, mode included")
   func foreign() async throws {
     try CacheFile.touch(folder.cache, mode: 0o644)
     let database = try Database(path: folder.cache, access: .writer)
@@ -53,13 +53,13 @@ struct CacheFileTests {
     try await expectUntouched(mentioning: "another program")
   }
 
-  @Test("C7.5: a file that is not an SQLite file is left alone if rosterd has never run there")
+  @Test("43: a file that is not an SQLite file is left alone if rosterd has never run there")
   func garbage() async throws {
     try folder.write(Array("my holiday diary".utf8))
     try await expectUntouched(mentioning: "did not make")
   }
 
-  @Test("C7.5: a folder in the cache's place is refused")
+  @Test("43: a folder in the cache's place is refused")
   func notAFile() async throws {
     try #require(mkdir(folder.cache, 0o755) == 0)
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
@@ -79,7 +79,7 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("C7.1: a cache of a newer version is left alone")
+  @Test("43: a cache of a newer version is left alone")
   func newer() async throws {
     await (try folder.define()).close()
     let database = try Database(path: folder.cache, access: .writer)
@@ -88,7 +88,7 @@ struct CacheFileTests {
     try await expectUntouched(mentioning: "newer")
   }
 
-  @Test("C7.1: a newer version that only the WAL contains is found too")
+  @Test("43: a newer version that only the WAL contains is found too")
   func newerInLog() async throws {
     let cache = try await folder.define()
     let database = try Database(path: folder.cache, access: .writer)
@@ -99,7 +99,7 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("P14.3: a cache that another rosterd made between the check of its place and the lock is used, not replaced")
+  @Test("42: a cache that another rosterd made between the check of its place and the lock is used, not replaced")
   func madeMeanwhile() async throws {
     let hadLock = CacheFile.hasLock(folder.cache)
     #expect(try CacheFile.inspect(folder.cache, hadLock: hadLock) == .absent)
@@ -110,7 +110,7 @@ struct CacheFileTests {
     await second.close()
   }
 
-  @Test("C7.4: while a damaged cache is replaced, a file of its name exists at every moment")
+  @Test("43: while a damaged cache is replaced, a file of its name exists at every moment")
   func replacedInOneStep() async throws {
     await (try folder.define()).close()
     try folder.write([UInt8](repeating: 0xA5, count: 100_000))
@@ -132,14 +132,14 @@ struct CacheFileTests {
     await cache.close()
   }
 
-  @Test("C7.4: an unreadable file beside rosterd's lock is a damaged cache")
+  @Test("43: an unreadable file beside rosterd's lock is a damaged cache")
   func garbageBesideLock() async throws {
     try folder.write(Array("my holiday diary".utf8))
     try folder.write([], to: "roster.db.lock")
     try await expectMovedAside()
   }
 
-  @Test("C7.4: a cache whose start was overwritten is recognised by the rest of its header")
+  @Test("43: a cache whose start was overwritten is recognised by the rest of its header")
   func brokenMagic() async throws {
     await (try folder.define()).close()
     var bytes = try folder.bytes()
@@ -148,7 +148,7 @@ struct CacheFileTests {
     try await expectMovedAside()
   }
 
-  @Test("C7.4: a cache whose tables are missing or unreadable is moved aside", arguments: [0, 1])
+  @Test("43: a cache whose tables are missing or unreadable is moved aside", arguments: [0, 1])
   func brokenSchema(kind: Int) async throws {
     await (try folder.define()).close()
     if kind == 0 {
@@ -178,7 +178,7 @@ struct CacheFileTests {
   }
 
   // The test runs in its own process, because all threads share the umask.
-  @Test("C4.2, C4.3: the group may read the cache's files, and only the owner the pulled pages, whatever the umask")
+  @Test("3: the group may read the cache's files, and only the owner the pulled pages, whatever the umask")
   func modes() async {
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0o077, 0o000] {
@@ -193,7 +193,7 @@ struct CacheFileTests {
     }
   }
 
-  @Test("C4.2, C4.4: each start restores the modes, and -wal and -shm stay after a stop")
+  @Test("3: each start restores the modes, and -wal and -shm stay after a stop")
   func modesAgain() async throws {
     await (try folder.define()).close()
     for part in CacheFile.parts { try #require(chmod(folder.cache + part, 0o666) == 0) }
@@ -205,7 +205,7 @@ struct CacheFileTests {
 }
 
 extension CacheFileTests {
-  @Test("C7.5: a foreign file with the temporary name of a new cache stays; a file that a kill left there is removed")
+  @Test("43: a foreign file with the temporary name of a new cache stays; a file that a kill left there is removed")
   func unfinished() async throws {
     try folder.write(Array("somebody's".utf8), to: "roster.db.new")
     let failure = await #expect(throws: Failure.self) { _ = try await folder.define() }
@@ -238,7 +238,7 @@ extension CacheFileTests {
     #expect(try other.bytes("roster.db.new").count == Schema.pageBytes + 1)
   }
 
-  @Test("C7.4: the latest three damaged caches that were moved aside are kept")
+  @Test("43: the latest three damaged caches that were moved aside are kept")
   func damagedCopies() async throws {
     await (try folder.define()).close()
     try CacheFile.touch(folder.cache + ".lock", mode: 0o600)

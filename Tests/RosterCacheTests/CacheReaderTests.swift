@@ -32,7 +32,7 @@ struct CacheReaderTests {
 
   private func found(_ words: String) throws -> [Int64] { try list(search: words).records.map(\.id) }
 
-  @Test("A list has 20 records a page, by record id, and its JSON is the contract's")
+  @Test("A list has 20 records a page, by record id, and its JSON is the documented one")
   func pages() async throws {
     let cache = try await folder.define()
     var records = people(1...45)

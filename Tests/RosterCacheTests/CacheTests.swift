@@ -15,7 +15,7 @@ struct CacheTests {
     await cache.close()
   }
 
-  @Test("C5.1: a new cache has application_id, user_version and a feed, and no snapshot")
+  @Test("7: a new cache has application_id, user_version and a feed, and no snapshot")
   func new() async throws {
     let cache = try await folder.define()
     let facts = try await cache.facts()
@@ -28,7 +28,7 @@ struct CacheTests {
     await cache.close()
   }
 
-  @Test("P3.1: a sync that was running when its process died is interrupted at the next start")
+  @Test("2: a sync that was running when its process died is interrupted at the next start")
   func interrupted() async throws {
     let cache = try await folder.define()
     let report = try await cache.begin(at: noon).record
@@ -40,7 +40,7 @@ struct CacheTests {
     await next.close()
   }
 
-  @Test("C7.3, C7.4: damage in a running daemon is moved aside, and the sync goes on in a new cache")
+  @Test("43: damage in a running daemon is moved aside, and the sync goes on in a new cache")
   func damageWhileRunning() async throws {
     let cache = try await folder.mirrored(paired(people(1...2_000)))
     #expect(try await cache.check())
@@ -64,7 +64,7 @@ struct CacheTests {
     try await folder.expectSound(closing: again)
   }
 
-  @Test("C5.6: pulled pages that cannot be read are dropped, and the cache stays")
+  @Test("2: pulled pages that cannot be read are dropped, and the cache stays")
   func damagedPulledPages() async throws {
     await (try folder.mirrored([[person(1)]])).close()
     try folder.write([UInt8](repeating: 0x5A, count: 9_000), to: "roster.db.next")
@@ -75,7 +75,7 @@ struct CacheTests {
     await again.close()
   }
 
-  @Test("C7.3: an unclean stop is distinguished from a clean one")
+  @Test("43: an unclean stop is distinguished from a clean one")
   func unclean() async throws {
     let first = try await folder.mirrored([[person(1)]])
     _ = try await first.begin(at: noon)
@@ -89,7 +89,7 @@ struct CacheTests {
     await third.close()
   }
 
-  @Test("C7.3: a stop without the release of the lock is unclean despite an empty log, until a check finds no damage")
+  @Test("43: a stop without the release of the lock is unclean despite an empty log, until a check finds no damage")
   func unreleased() async throws {
     await (try folder.mirrored([[person(1)]])).close()
     let second = try await Cache.open(

@@ -36,7 +36,7 @@ import Testing
 
   private func isAnew(_ answer: FeedAnswer) -> Bool { if case .readAnew = answer { true } else { false } }
 
-  @Test("C5.4: another feed, a smallest id above the seen one + 1, or a largest one below it means to read again")
+  @Test("7: another feed, a smallest id above the seen one + 1, or a largest one below it means to read again")
   func rule() {
     func refuses(_ feed: String?, seen: Int64?, first: Int64?, last: Int64) -> Bool {
       FeedPosition(feed: feed, seen: seen).refusal(feed: "a", first: first, last: last) != nil
@@ -93,7 +93,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("C5.4, C6.6: a follower of a removed resource reads everything again; a new follower gets an error")
+  @Test("7, 56: a follower of a removed resource reads everything again; a new follower gets an error")
   func gone() async throws {
     let first = try await folder.mirrored(issue, pages: [[#"{"node":"x","title":""}"#]])
     let reader = SideReader(beside: first)
@@ -160,7 +160,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("S1.3: a reader beside the writer leaves the writer's locks alone, and an empty WAL at the end")
+  @Test("44: a reader beside the writer leaves the writer's locks alone, and an empty WAL at the end")
   func locks() async throws {
     let cache = try await folder.mirrored([people(1...3)])
     let reader = SideReader(beside: cache)
@@ -176,7 +176,7 @@ import Testing
     await #expect(throws: Failure.self) { try await reader.recent(SyncsRequest(limit: 1)) }
   }
 
-  @Test("C7.3: damage that a reader beside the writer finds is repaired by the next sync")
+  @Test("43: damage that a reader beside the writer finds is repaired by the next sync")
   func damage() async throws {
     let cache = try await folder.mirrored([people(1...200)])
     _ = try await cache.mirror([people(1...200, mark: "!")])

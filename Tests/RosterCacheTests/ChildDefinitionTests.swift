@@ -18,7 +18,7 @@ private func child(_ each: Each?, _ style: Resource.Style = .one) -> Resource {
     empty: [.init("n", .equal(.integer(0))), .init("t", .differs([.text("x"), .real(1.5)])), .init("u", .absent)])
 
   @Test(
-    "C3.2: another changed, empty, none or whole_every makes no other records, and another each.of, style, shape or inline does"
+    "56: another changed, empty, none or whole_every makes no other records, and another each.of, style, shape or inline does"
   )
   func feed() {
     let first = child(full)

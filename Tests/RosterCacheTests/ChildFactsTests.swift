@@ -32,7 +32,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("S6.1: the lists of a child are counted by indexes alone, without a look at each list")
+  @Test("48: the lists of a child are counted by indexes alone, without a look at each list")
   func plans() async throws {
     let folder = Folder()
     try await Self.filled(folder, lists: 300)

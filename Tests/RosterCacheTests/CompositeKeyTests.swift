@@ -33,7 +33,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     return record
   }
 
-  @Test("R2.2: the table has record_id as primary key, and UNIQUE over the key's columns in the order of key")
+  @Test("52: the table has record_id as primary key, and UNIQUE over the key's columns in the order of key")
   func table() async throws {
     _ = try await mirror([[row("go", player: 1)]])
     let sql = try folder.ask("SELECT sql FROM sqlite_schema WHERE name = 'scores'").joined()
@@ -43,7 +43,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT definition ->> '$.key' FROM resources") == [#"["/game","/player"]"#])
   }
 
-  @Test("R2.1, P8: records are added, changed, moved between pages and removed by all parts of their key")
+  @Test("6, 11: records are added, changed, moved between pages and removed by all parts of their key")
   func lifecycle() async throws {
     let first = try await mirror([
       [row("go", player: 1), row("go", player: 2)], [row("chess", player: 1), row("é\\\"\\n", player: -5)],
@@ -63,7 +63,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT key FROM removed ORDER BY at, key") == [#"["go",1]"#, #"["chess",1]"#].sorted())
   }
 
-  @Test("R2.1: a record with a null, absent, empty or mistyped part is rejected; an integer part may be any integer")
+  @Test("6: a record with a null, absent, empty or mistyped part is rejected; an integer part may be any integer")
   func parts() async throws {
     let odd = [
       #"{"game":null,"player":1}"#, #"{"player":1}"#, #"{"game":"","player":1}"#, #"{"game":"a","player":"x"}"#,
@@ -82,7 +82,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
       ])
   }
 
-  @Test("R2.4: the decoder writes a key as SQLite's json_array does")
+  @Test("51: the decoder writes a key as SQLite's json_array does")
   func encoded() throws {
     let texts = (1..<0x80).map { String(UnicodeScalar(UInt8($0))) } + ["é\u{2028}👩‍👩‍👧", "a\u{0}b", "\u{7F}", "[1,2]"]
     let database = try Database(path: ":memory:", access: .writer)
@@ -104,7 +104,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     }
   }
 
-  @Test("R2.4, R2.5, L2.3: show, changes and the JSON of both have the key as a list")
+  @Test("7, 51: show, changes and the JSON of both have the key as a list")
   func shown() async throws {
     _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])
     _ = try await mirror([[row("go", player: 1, note: "x"), row("chess", player: 2)]])
@@ -128,7 +128,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(page.changes.map(\.key).sorted { $0 ?? "" < $1 ?? "" } == [#"["chess",2]"#, #"["go",1]"#, #"["go",2]"#])
   }
 
-  @Test("R2.5: a plain key is a number or a text in changes, and a bare value in the view removed")
+  @Test("7: a plain key is a number or a text in changes, and a bare value in the view removed")
   func plain() async throws {
     let cache = try await folder.define([issue])
     for page in [[#"{"node":"b\"1"}"#, #"{"node":"c"}"#], [#"{"node":"c"}"#], [#"{"node":"c"}"#]] {
@@ -140,7 +140,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT key FROM resources") == ["node"])
   }
 
-  @Test("R2.5: a text key with NUL is whole in changes and in the view removed")
+  @Test("7: a text key with NUL is whole in changes and in the view removed")
   func nul() async throws {
     let cache = try await folder.define([issue])
     let (gone, kept) = (#"{"node":"a\u0000\"\\u0000é\u0001"}"#, #"{"node":"a\u0000"}"#)
@@ -151,7 +151,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT key FROM removed").map { Array($0.utf8) } == [Array(key.utf8)])
   }
 
-  @Test("R2.2, R2.5: a composite key with NUL is found, changed and removed")
+  @Test("7, 52: a composite key with NUL is found, changed and removed")
   func compositeNUL() async throws {
     let (odd, other) = ("a\\u0000b", "a\\u0000c")
     _ = try await mirror([[row(odd, player: 1), row(other, player: 1)]])
@@ -164,7 +164,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
   }
 
   @Test(
-    "R2.2, R2.5: a composite key with NUL may have the characters that mask it in SQL",
+    "7, 52: a composite key with NUL may have the characters that mask it in SQL",
     arguments: ["\\ufdd0", "\\ufdd00", "\\ufdd01", "\\\\\\ufdd02\\ufdd1", "\\\\\\\\u0000\\ufdd0\\ufdd0\\u0000"])
   func masked(text: String) async throws {
     let odd = row("\(text)\\u0000b", player: 1)
@@ -175,7 +175,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT count(*) FROM removed") == ["1"])
   }
 
-  @Test("R2.4: pending and a dry run write the key as a list")
+  @Test("51: pending and a dry run write the key as a list")
   func pending() async throws {
     _ = try await mirror([[row("go", player: 1), row("go", player: 2)]])
     let cache = try await folder.define([score])
@@ -191,7 +191,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     }
   }
 
-  @Test("C3.2: another key is another definition, which the next sync publishes")
+  @Test("56: another key is another definition, which the next sync publishes")
   func redefined() async throws {
     var plain = score
     plain.otherKeys = []
@@ -202,7 +202,7 @@ private func row(_ game: String, player: Int, note: String = "n") -> String {
     #expect(try folder.ask("SELECT game || player FROM scores ORDER BY 1") == ["chess2", "go1", "go2"])
   }
 
-  @Test("S4: no statement of a resource with a composite key scans a table")
+  @Test("49: no statement of a resource with a composite key scans a table")
   func plans() async throws {
     let plans = QueryPlans()
     try await plans.inspect {

@@ -7,7 +7,7 @@ import Testing
 struct HeldUntilTests {
   let folder = Folder()
 
-  @Test("P11.9: the time that upstream asked for is known after a restart, and belongs to that upstream")
+  @Test("25: the time that upstream asked for is known after a restart, and belongs to that upstream")
   func survives() async throws {
     let cache = try await folder.define()
     #expect(try await cache.retryAfterHold() == nil)

@@ -76,7 +76,7 @@ struct IncrementalPullTests {
     return (resource, cache)
   }
 
-  @Test("I4.1, I5.1, I5.2, I12.1: an incremental pull writes what it received, removes what where skips, and no more")
+  @Test("1, 15, 17: an incremental pull writes what it received, removes what where skips, and no more")
   func published() async throws {
     let (resource, cache) = try await pulledWhole()
     let record = try await Self.incremental(
@@ -97,7 +97,7 @@ struct IncrementalPullTests {
   }
 
   @Test(
-    "I11.2: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
+    "9: pages that list a record which an incremental pull wrote or removed are transferred by the next whole pull")
   func expired() async throws {
     let (resource, cache) = try await pulledWhole()
     _ = try await Self.incremental(
@@ -105,7 +105,7 @@ struct IncrementalPullTests {
     _ = try await cache.begin(at: noon)
     let known = try await cache.known("thing", addresses: [address(1), address(2)])
     #expect(known[address(1)] == nil && known[address(2)] != nil)
-    // I10.1: 3 was changed below the mark minus the overlap; 1 at it.
+    // 3 was changed below the mark minus the overlap; 1 at it.
     let record = try await Self.whole(
       resource,
       pages: [
@@ -120,7 +120,7 @@ struct IncrementalPullTests {
     try await folder.expectSound([resource], closing: cache)
   }
 
-  @Test("I3.1: the cost of an incremental pull does not depend on the number of records in the cache")
+  @Test("21: the cost of an incremental pull does not depend on the number of records in the cache")
   func cost() async throws {
     let (few, many) = (try await steps(of: 100), try await steps(of: 4000))
     #expect(few > 0 && Double(many) < 1.5 * Double(few), "\(few) steps of 100 records, and \(many) of 4,000")
@@ -147,7 +147,7 @@ struct IncrementalPullTests {
     return counted
   }
 
-  @Test("I6.1: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
+  @Test("21: of several records of a key the one with the highest value at since.at wins, and of equal ones the last")
   func winners() async throws {
     let (resource, cache) = try await pulledWhole()
     _ = try await Self.incremental(
@@ -168,7 +168,7 @@ struct IncrementalPullTests {
   }
 
   @Test(
-    "I6.1: of equal records on one page the last wins, also if where skips the other or it cannot be stored",
+    "21: of equal records on one page the last wins, also if where skips the other or it cannot be stored",
     arguments: [true, false])
   func winnersOfPage(hasMark: Bool) async throws {
     var resource = Self.resource()
@@ -192,7 +192,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("P9.10, I5.2: beside a reject of unknown key an incremental pull removes no record, and the mark waits for it")
+  @Test("14, 15: beside a reject of unknown key an incremental pull removes no record, and the mark waits for it")
   func heldBack() async throws {
     let (resource, cache) = try await pulledWhole()
     let changes = [Self.thing(2, mark: 6, isGone: true), Self.thing(1, mark: 7, name: "new")]
@@ -215,7 +215,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("I6.1: a key on an unchanged page and on a changed one is found, also of a rejected or skipped record")
+  @Test("21: a key on an unchanged page and on a changed one is found, also of a rejected or skipped record")
   func keysOfUnchangedPage() async throws {
     let (resource, cache) = try await pulledWhole()
     let rejected = #"{"id":3,"name":7,"at":5}"#
@@ -228,7 +228,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("I11.1, P5: an incremental pull of which every page is unchanged writes nothing")
+  @Test("9: an incremental pull of which every page is unchanged writes nothing")
   func unchanged() async throws {
     let (resource, cache) = try await pulledWhole()
     for page in [[Self.thing(4, mark: 4)], nil] {
@@ -239,7 +239,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("P9.1: rejects of an unchanged page follow it in a whole pull, also to the number of an incremental reject")
+  @Test("5: rejects of an unchanged page follow it in a whole pull, also to the number of an incremental reject")
   func movedRejects() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
@@ -258,7 +258,7 @@ struct IncrementalPullTests {
   }
 
   @Test(
-    "P9.1: rejects of an unchanged page of an incremental pull follow it to another number",
+    "5: rejects of an unchanged page of an incremental pull follow it to another number",
     arguments: [([3], ["-2 9"]), ([3, 2], ["-3 8", "-2 9"]), ([2, 3], ["-3 9", "-2 8"])])
   func movedIncrementalRejects(order: [Int], expected: [String]) async throws {
     let resource = Self.resource()
@@ -279,7 +279,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("P9.1: a record that a whole pull rejected has one row if an incremental pull rejects it again unchanged")
+  @Test("5: a record that a whole pull rejected has one row if an incremental pull rejects it again unchanged")
   func rejectedAgain() async throws {
     let resource = Self.resource()
     let cache = try await folder.define([resource])
@@ -297,7 +297,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("I5.1, L3.2: what an incremental pull would change is pending, and absence is not")
+  @Test("15, 51: what an incremental pull would change is pending, and absence is not")
   func pending() async throws {
     let (resource, cache) = try await pulledWhole()
     let pulled = try await Self.pull(
@@ -311,7 +311,7 @@ struct IncrementalPullTests {
     await cache.close()
   }
 
-  @Test("C3.2, I1.1: another since keeps the feed and the cache, and its first pull knows no page")
+  @Test("21, 56: another since keeps the feed and the cache, and its first pull knows no page")
   func anotherQuestion() async throws {
     var resource = Self.resource()
     resource.since = nil

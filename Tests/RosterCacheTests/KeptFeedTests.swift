@@ -4,11 +4,11 @@ import Testing
 
 @testable import RosterCache
 
-/// C3.2: keys of a definition that may change without another feed.
+/// Keys of a definition that may change without another feed.
 struct KeptFeedTests {
   let folder = Folder()
 
-  @Test("C3.2: another by_key_records or pages.value is stored at the start, another done or shape by the next sync")
+  @Test("56: another by_key_records or pages.value is stored at the start, another done or shape by the next sync")
   func keptFeed() async throws {
     var resource = Resource.character
     func waiting() async throws -> [String] {
@@ -31,7 +31,7 @@ struct KeptFeedTests {
     #expect(try await waiting() == ["character"])
   }
 
-  @Test("C3.2: another audit_every keeps the feed, the pages and the kept pages, and is in resources.definition later")
+  @Test("56: another audit_every keeps the feed, the pages and the kept pages, and is in resources.definition later")
   func auditEvery() async throws {
     var resource = Resource.character
     let cache = try await folder.define([resource])

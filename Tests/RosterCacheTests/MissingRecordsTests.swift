@@ -5,11 +5,11 @@ import Testing
 
 @testable import RosterCache
 
-/// Records that a pull has missed, or received twice (P7, P8).
+/// Records that a pull has missed, or received twice.
 struct MissingRecordsTests {
   let folder = Folder()
 
-  @Test("P8.6, P8.7, P9.2: with `ask` found records are updated, rejected ones keep their version, others are removed")
+  @Test("5, 11: with `ask` found records are updated, rejected ones keep their version, others are removed")
   func asked() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
     let record = try await cache.begin(at: noon).record
@@ -31,7 +31,7 @@ struct MissingRecordsTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P8.10, P8.12: with `twice` a record that two whole pulls in a row missed is removed, with `never` none is")
+  @Test("11: with `twice` a record that two whole pulls in a row missed is removed, with `never` none is")
   func removalRules() async throws {
     for rule in [Resource.Removal.twice, .never] {
       let folder = Folder()
@@ -57,7 +57,7 @@ struct MissingRecordsTests {
     }
   }
 
-  @Test("P7.6, P7.11: the comparison reports a duplicate key, and the last occurrence in page order wins")
+  @Test("18: the comparison reports a duplicate key, and the last occurrence in page order wins")
   func repeats() async throws {
     let cache = try await folder.define()
     let first = try await cache.mirror([[person(1), person(2)], [person(2, mark: "!"), person(3)]])
@@ -77,7 +77,7 @@ struct MissingRecordsTests {
   }
 
   @Test(
-    "P7.1, P8.1: comparison and publication equal a full comparison of all records, for random movements",
+    "11, 18: comparison and publication equal a full comparison of all records, for random movements",
     arguments: 0..<24)
   func walk(seed: Int) async throws {
     var dice = SeededDice(seed: UInt64(seed))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterCache
 
-/// C7.2: caches that rosterd 0.1.0 and 0.2.0 made (Fixtures/README.md), each with its records as SQL.
+/// Caches that rosterd 0.1.0 and 0.2.0 made (Fixtures/README.md), each with its records as SQL.
 struct OlderCacheTests {
   struct Older: CustomTestStringConvertible {
     var fixture: String
@@ -42,7 +42,7 @@ struct OlderCacheTests {
     try folder.names().filter { $0.hasPrefix("roster.db") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
   }
 
-  @Test("C7.2: a cache of a build before the release of 0.3, whose tables differ, is replaced too")
+  @Test("57: a cache of a build before the release of 0.3, whose tables differ, is replaced too")
   func early() async throws {
     let before = try await folder.define()
     _ = try await before.mirror(Self.pages)
@@ -59,7 +59,7 @@ struct OlderCacheTests {
     await cache.close()
   }
 
-  @Test("C3.1, C7.2: readers see an older cache until the first publication, which moves it aside", arguments: all)
+  @Test("57: readers see an older cache until the first publication, which moves it aside", arguments: all)
   func replaced(older: Older) async throws {
     try take(older)
     let aside = "roster.db.schema-\(older.version)"
@@ -91,7 +91,7 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("C7.2: the daemon opens the new cache for requests when it has its name, on files that all programs share")
+  @Test("57: the daemon opens the new cache for requests when it has its name, on files that all programs share")
   func requests() async throws {
     try take(Self.all[2])
     let cache = try await folder.define()
@@ -108,7 +108,7 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("C7.2: a cache of this version that a user puts at the path during the first sync is used by the next one")
+  @Test("57: a cache of this version that a user puts at the path during the first sync is used by the next one")
   func restored() async throws {
     let other = Folder()
     await (try other.mirrored(.character, pages: [people(1...2)])).close()
@@ -123,7 +123,7 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("C7.2, C7.5: a file of another program that has the name of the new cache stays")
+  @Test("43, 57: a file of another program that has the name of the new cache stays")
   func foreign() async throws {
     try folder.write(Array("somebody's".utf8), to: "roster.db.successor")
     try folder.write(Array("somebody's".utf8), to: "roster.db.successor.next")
@@ -133,7 +133,7 @@ struct OlderCacheTests {
     }
   }
 
-  @Test("C7.2: pages that a stopped first sync has pulled are of use to the next one")
+  @Test("57: pages that a stopped first sync has pulled are of use to the next one")
   func resumed() async throws {
     try take(Self.all[2])
     let cache = try await folder.define()
@@ -148,7 +148,7 @@ struct OlderCacheTests {
     #expect(try folder.ask("PRAGMA user_version") == ["2"])
   }
 
-  @Test("C7.2: a start completes the switch to a published successor")
+  @Test("57: a start completes the switch to a published successor")
   func completed() async throws {
     let other = Folder()
     await (try other.mirrored(.character, pages: Self.pages)).close()
@@ -162,7 +162,7 @@ struct OlderCacheTests {
   }
 
   @Test(
-    "C7.2: a start removes what a switch left that was cut short after the rename",
+    "57: a start removes what a switch left that was cut short after the rename",
     arguments: ["roster.db.successor-wal", "roster.db.successor-shm", "roster.db.successor.next"])
   func leftovers(name: String) async throws {
     await (try folder.mirrored(.character, pages: Self.pages)).close()
@@ -171,7 +171,7 @@ struct OlderCacheTests {
     #expect(try folder.names().allSatisfy { !$0.contains("successor") })
   }
 
-  @Test("C7.2: a reader in a transaction delays the switch until the next sync, since a log has a part of the cache")
+  @Test("57: a reader in a transaction delays the switch until the next sync, since a log has a part of the cache")
   func pinned() async throws {
     try take(Self.all[2])
     let writer = try Database(path: folder.cache, access: .writer)
@@ -193,7 +193,7 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("C7.2: an older cache that is damaged is moved aside too")
+  @Test("57: an older cache that is damaged is moved aside too")
   func damaged() async throws {
     try take(Self.all[2])
     try folder.write(folder.bytes().prefix(5000))
@@ -204,7 +204,7 @@ struct OlderCacheTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("C7.2: if the older cache cannot be moved aside, it stays, and the next publication tries again")
+  @Test("57: if the older cache cannot be moved aside, it stays, and the next publication tries again")
   func blocked() async throws {
     try take(Self.all[2])
     let aside = folder.path + "/roster.db.schema-2"

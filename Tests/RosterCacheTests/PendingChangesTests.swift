@@ -48,7 +48,7 @@ struct PendingChangesTests {
     #expect(resource["resource"] == .text("issue"))
     guard case .list(let added)? = resource["added"], case .list(let changed)? = resource["changed"] else { return }
     #expect(added.count == 1 && changed.count == 1 && resource["removed"] == .list([]))
-    // L3.2: missed for the first time.
+    // Missed for the first time.
     #expect(resource["absent"] == .list([.text("gone")]))
     #expect(added[0]["key"] == .text("new") && added[0]["node"] == .text("new"))
     #expect(added[0]["locked"] == .boolean(false) && added[0]["labels"] == .list([]))
@@ -101,7 +101,7 @@ struct PendingChangesTests {
     await cache.close()
   }
 
-  @Test("P8.2, P4.7: pending shows the removals that the guard held back, except records found by key")
+  @Test("12, 51: pending shows the removals that the guard held back, except records found by key")
   func guarded() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
     var record = try await cache.begin(at: noon).record
@@ -215,7 +215,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("P4.6: pages that drifted are dropped for good, though pages of another resource stay")
+  @Test("40: pages that drifted are dropped for good, though pages of another resource stay")
   func drifted() async throws {
     let cache = try await folder.define([.character, issue])
     _ = try await cache.begin(at: noon)
@@ -232,7 +232,7 @@ struct PendingChangesTests {
     await next.close()
   }
 
-  @Test("P4.3, P4.7: a kept page that is transferred again unchanged is not transferred a third time")
+  @Test("40, 51: a kept page that is transferred again unchanged is not transferred a third time")
   func cameAgain() async throws {
     let cache = try await folder.define()
     _ = try await cache.begin(at: noon)

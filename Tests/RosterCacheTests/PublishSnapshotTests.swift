@@ -10,7 +10,7 @@ struct PublishSnapshotTests {
   let folder = Folder()
 
   @Test(
-    "P2.1: another process that reads while 50 snapshots are published sees each whole or not at all",
+    "1: another process that reads while 50 snapshots are published sees each whole or not at all",
     .enabled(if: Reader.isThere))
   func readersSeeWholeSnapshots() async throws {
     let cache = try await folder.define()
@@ -33,13 +33,13 @@ struct PublishSnapshotTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P2.1: on a machine that must prove it, the reader's tool exists")
+  @Test("1: on a machine that must prove it, the reader's tool exists")
   func toolIsThere() {
     if ProcessInfo.processInfo.environment["CI"] == "true" { #expect(Reader.isThere) }
   }
 
   @Test(
-    "P2.2: a sync ends when its publish does: its row, published_at and verified_at; changes have its start",
+    "1: a sync ends when its publish does: its row, published_at and verified_at; changes have its start",
     arguments: [true, false])
   func endOfPublish(isNew: Bool) async throws {
     let cache = try await folder.mirrored([[person(1)]])
@@ -65,7 +65,7 @@ struct PublishSnapshotTests {
   enum Moment: CaseIterable { case before, inside }
 
   @Test(
-    "P2.1: a cache that is removed or replaced during a sync fails it (73); the next one publishes all",
+    "1: a cache that is removed or replaced during a sync fails it (73); the next one publishes all",
     arguments: Moment.allCases, [false, true])
   func goneDuringSync(moment: Moment, isReplaced: Bool) async throws {
     let cache = try await folder.define()
@@ -95,7 +95,7 @@ struct PublishSnapshotTests {
   }
 
   @Test(
-    "P2.1: a -wal or -shm that is removed during a sync fails it (73); the next one publishes all",
+    "1: a -wal or -shm that is removed during a sync fails it (73); the next one publishes all",
     arguments: ["wal", "shm"])
   func logGoneDuringSync(part: String) async throws {
     let cache = try await folder.define()
@@ -108,7 +108,7 @@ struct PublishSnapshotTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P3.1, P13.5: a publish that is interrupted right before COMMIT changes nothing; the next one has its pages")
+  @Test("2, 41: a publish that is interrupted right before COMMIT changes nothing; the next one has its pages")
   func brokenOff() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     let before = try folder.ask("SELECT name FROM characters")
@@ -134,7 +134,7 @@ struct PublishSnapshotTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P13.6: nothing interrupts a COMMIT that has begun")
+  @Test("41: nothing interrupts a COMMIT that has begun")
   func commitIsFinished() throws {
     let interruption = Interruption()
     interruption.arm(0)
@@ -146,7 +146,7 @@ struct PublishSnapshotTests {
     #expect(throws: CancellationError.self) { try interruption.disarm() }
   }
 
-  @Test("P3.1: a publish without disk space changes nothing (73); it succeeds once there is space")
+  @Test("2: a publish without disk space changes nothing (73); it succeeds once there is space")
   func full() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     let record = try await cache.pull(pages: paired(people(1...4_000, mark: "!")))
@@ -162,7 +162,7 @@ struct PublishSnapshotTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("C4.5, C4.7: a reader that keeps a transaction open keeps its snapshot and fails no sync")
+  @Test("3: a reader that keeps a transaction open keeps its snapshot and fails no sync")
   func pinned() async throws {
     let cache = try await folder.mirrored([[person(1)]])
     let reader = try Database(path: folder.cache, access: .readOnly)

@@ -11,7 +11,7 @@ struct PublishedFileTests {
 
   private func text() throws -> String { String(decoding: try folder.bytes("roster.db.published"), as: UTF8.self) }
 
-  @Test("C8.1: after each COMMIT that publishes, the file has snapshot and largest change; other syncs leave it")
+  @Test("10: after each COMMIT that publishes, the file has snapshot and largest change; other syncs leave it")
   func tells() async throws {
     let cache = try await folder.define()
     #expect(fileStatus(path) == nil)
@@ -28,7 +28,7 @@ struct PublishedFileTests {
     #expect(try folder.names().filter { $0.contains("published") } == ["roster.db.published"])
   }
 
-  @Test("C8.1: roster.db.published has mode 0640 whatever the umask")
+  @Test("10: roster.db.published has mode 0640 whatever the umask")
   func umask() async {
     // The test runs in its own process, because all threads share the umask.
     await #expect(processExitsWith: .success) {
@@ -42,7 +42,7 @@ struct PublishedFileTests {
     }
   }
 
-  @Test("C8.1: a start writes the file if it is missing or older than the cache, and only then")
+  @Test("10: a start writes the file if it is missing or older than the cache, and only then")
   func start() async throws {
     await (try folder.mirrored([[person(1)]])).close()
     for old in [nil, "", "0 0\n", "1 0\n"] {
@@ -54,7 +54,7 @@ struct PublishedFileTests {
     }
   }
 
-  @Test("C8.1: a failed write of the file costs no sync, and another program's file there is left unchanged")
+  @Test("10: a failed write of the file costs no sync, and another program's file there is left unchanged")
   func foreign() async throws {
     let cache = try await folder.define()
     try folder.write(Array("somebody's\n".utf8), to: "roster.db.published")

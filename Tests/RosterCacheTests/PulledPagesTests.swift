@@ -20,7 +20,7 @@ struct PulledPagesTests {
     return cache
   }
 
-  @Test("P4.1: pages of a killed sync are known with validator, count, time, and the next page's address")
+  @Test("40: pages of a killed sync are known with validator, count, time, and the next page's address")
   func survives() async throws {
     let cache = try await broken()
     var third = try await Pull(cache: cache).received(.character, 3, people(5...6))
@@ -69,7 +69,7 @@ struct PulledPagesTests {
     await cache.close()
   }
 
-  @Test("P16.1: the seen keys are those of a page of this sync, not of a later page that an interrupted sync received")
+  @Test("13: the seen keys are those of a page of this sync, not of a later page that an interrupted sync received")
   func seen() async throws {
     let cache = try await broken()
     _ = try await cache.begin(at: noon)
@@ -81,7 +81,7 @@ struct PulledPagesTests {
     await cache.close()
   }
 
-  @Test("P4.1: a page that a power failure tore is dropped with all later ones", arguments: [1, 40, 200, 700])
+  @Test("40: a page that a power failure tore is dropped with all later ones", arguments: [1, 40, 200, 700])
   func torn(bytes: Int) async throws {
     let cache = try await broken()
     await cache.close()
@@ -96,7 +96,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("P4.1: any changed byte of a pulled page is noticed")
+  @Test("40: any changed byte of a pulled page is noticed")
   func flipped() async throws {
     let cache = try await broken()
     await cache.close()
@@ -114,7 +114,7 @@ struct PulledPagesTests {
   }
 
   @Test(
-    "P4.1, P6.5: pulled pages of another upstream, definition, feed or snapshot are dropped",
+    "9, 40: pulled pages of another upstream, definition, feed or snapshot are dropped",
     arguments: ["upstream", "definition", "feed", "snapshot"])
   func ofAnother(what: String) async throws {
     let cache = try await broken()
@@ -132,7 +132,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("P4.1: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
+  @Test("40: a crash between the COMMIT of a publish and its end loses nothing and publishes nothing twice")
   func crashAfterCommit() async throws {
     let cache = try await folder.define()
     let record = try await cache.pull(pages: paired(people(1...4)))
@@ -153,7 +153,7 @@ struct PulledPagesTests {
   }
 
   // The test runs in its own process, because all threads share the limit.
-  @Test("P4.1: pages that the disk does not take (73) are not kept, but earlier and later ones are")
+  @Test("40: pages that the disk does not take (73) are not kept, but earlier and later ones are")
   func full() async {
     await #expect(processExitsWith: .success) {
       signal(SIGXFSZ, SIG_IGN)
@@ -182,7 +182,7 @@ struct PulledPagesTests {
     }
   }
 
-  @Test("P4.7: a guarded pull is kept, and distinguished from an interrupted one")
+  @Test("51: a guarded pull is kept, and distinguished from an interrupted one")
   func guarded() async throws {
     let cache = try await broken()
     try await cache.concludePull(of: 1, isGuarded: true, [:])
@@ -195,7 +195,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("P4.6, P7.9: after drift nothing of the pull is left, and no published page is requested conditionally")
+  @Test("18, 40: after drift nothing of the pull is left, and no published page is requested conditionally")
   func discarded() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     let record = try await cache.begin(at: noon).record
@@ -212,7 +212,7 @@ struct PulledPagesTests {
   }
 
   @Test(
-    "C7.1: a foreign file of the pulled pages' name is left unchanged, mode included, and no cache is made",
+    "43: a foreign file of the pulled pages' name is left unchanged, mode included, and no cache is made",
     arguments: [true, false])
   func foreign(isCacheThere: Bool) async throws {
     if isCacheThere { await (try folder.define()).close() }
@@ -226,7 +226,7 @@ struct PulledPagesTests {
     #expect(try folder.names().contains("roster.db") == isCacheThere)
   }
 
-  @Test("C5.6: damaged pulled pages, header included, cost one pull and no more")
+  @Test("2: damaged pulled pages, header included, cost one pull and no more")
   func damagedHeader() async throws {
     let cache = try await broken()
     await cache.close()
@@ -239,7 +239,7 @@ struct PulledPagesTests {
     await next.close()
   }
 
-  @Test("C5.6: `roster` and `roster.db` have separate pulled pages")
+  @Test("2: `roster` and `roster.db` have separate pulled pages")
   func names() async throws {
     let one = try await folder.define()
     let two = try await Cache.open(
@@ -249,7 +249,7 @@ struct PulledPagesTests {
     await two.close()
   }
 
-  @Test("P2.1: a cache that was made again since the sync began is neither compared nor published")
+  @Test("1: a cache that was made again since the sync began is neither compared nor published")
   func madeAnew() async throws {
     let cache = try await folder.define()
     let record = try await cache.pull(pages: paired(people(1...4)))
@@ -271,7 +271,7 @@ struct PulledPagesTests {
     await cache.close()
   }
 
-  @Test("C5.6: the next sync makes a removed file of pulled pages again")
+  @Test("2: the next sync makes a removed file of pulled pages again")
   func removed() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     try #require(unlink(folder.pulled) == 0)
@@ -284,7 +284,7 @@ struct PulledPagesTests {
   enum Restore: CaseIterable { case beside, alone, together, overBeside, overAlone }
 
   @Test(
-    "C5.1, C5.4: a restored cache has another feed, and ids of followed changes are not used again",
+    "7: a restored cache has another feed, and ids of followed changes are not used again",
     arguments: Restore.allCases)
   func putBack(how: Restore) async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
@@ -314,7 +314,7 @@ struct PulledPagesTests {
   }
 
   @Test(
-    "C5.1, C5.4: the feed survives stops, kills and another upstream, and is another one from the first snapshot on")
+    "7: the feed survives stops, kills and another upstream, and is another one from the first snapshot on")
   func feed() async throws {
     let cache = try await folder.define()
     let empty = try folder.ask("SELECT feed FROM cache_info")

@@ -49,7 +49,7 @@ struct ReaderGrowthTests {
     return (steps.count, folder)
   }
 
-  @Test("P5.3: the cost of pruning depends on the pruned changes only")
+  @Test("9: the cost of pruning depends on the pruned changes only")
   func pruning() async throws {
     try await expectGrowth(6) { count in
       let (steps, folder) = try await pruningSteps(count, history: .seconds(Self.day))
@@ -60,7 +60,7 @@ struct ReaderGrowthTests {
     }
   }
 
-  @Test("P5.3: a sync that prunes nothing does not read the syncs and changes of cache.history")
+  @Test("9: a sync that prunes nothing does not read the syncs and changes of cache.history")
   func nothingToPrune() async throws {
     try await expectGrowth(1.5) { count in
       let (steps, folder) = try await pruningSteps(count, history: ninetyDays)

@@ -60,7 +60,7 @@ struct RecordDocumentTests {
   ]
 
   @Test(
-    "P10.1: before and after of a changed record are byte for byte the JSON that SQLite makes of its row",
+    "4: before and after of a changed record are byte for byte the JSON that SQLite makes of its row",
     arguments: [(thing, things), (keyword, keywords), (wide, wides)])
   func changed(resource: Resource, records: [String]) async throws {
     let cache = try await folder.define([resource])
@@ -79,7 +79,7 @@ struct RecordDocumentTests {
     try await folder.expectSound([resource], closing: cache)
   }
 
-  @Test("P10.1: after of an added record is byte for byte the JSON that SQLite makes of its row")
+  @Test("4: after of an added record is byte for byte the JSON that SQLite makes of its row")
   func added() async throws {
     let cache = try await folder.mirrored(Self.thing, pages: [[#"{"id":9}"#]])
     for (index, record) in Self.things.enumerated() {

@@ -27,7 +27,7 @@ struct RecordIDsTests {
     return try folder.ask("SELECT \(tables.id) || \(tables.keyColumn) FROM \(tables.table) ORDER BY \(tables.id)")
   }
 
-  @Test("C5.5: a text key keeps its id in a table of another name, and the highest id is not given again")
+  @Test("8: a text key keeps its id in a table of another name, and the highest id is not given again")
   func renamed() async throws {
     _ = try await mirror(
       thing("node", type: .text), records: [record(1, node: "a"), record(2, node: "b"), record(3, node: "c")])
@@ -42,7 +42,7 @@ struct RecordIDsTests {
       ])
   }
 
-  @Test("C5.5: another text as key gets ids of its own, and so does a text after an integer")
+  @Test("8: another text as key gets ids of its own, and so does a text after an integer")
   func otherKey() async throws {
     _ = try await mirror(thing("id", type: .integer), records: [record(7, node: "a"), record(9, node: "b")])
     await (try folder.define([thing("node", type: .text)])).close()
@@ -52,7 +52,7 @@ struct RecordIDsTests {
     #expect(try await mirror(slug, records: records) == ["10x", "11y"])
   }
 
-  @Test("C5.5: a resource that is removed and added again continues after its ids, also if history has expired them")
+  @Test("8: a resource that is removed and added again continues after its ids, also if history has expired them")
   func again() async throws {
     let other = Resource(
       name: "other", path: "/o", records: at("results"),
@@ -63,14 +63,14 @@ struct RecordIDsTests {
     #expect(try await mirror(thing("node", type: .text), records: [record(1, node: "a")]) == ["3a"])
   }
 
-  @Test("C5.5: keys at the end of all integers leave ids for texts")
+  @Test("8: keys at the end of all integers leave ids for texts")
   func highest() async throws {
     _ = try await mirror(thing("id", type: .integer), records: [record(.max, node: "a")])
     let found = try await mirror(thing("node", type: .text), records: [record(.max, node: "a"), record(1, node: "b")])
     #expect(found == ["4611686018427387904a", "4611686018427387905b"])
   }
 
-  @Test("C5.5: a text key that was removed and returns is another record, and its history is found by its key")
+  @Test("8: a text key that was removed and returns is another record, and its history is found by its key")
   func comesBack() async throws {
     let text = thing("node", type: .text)
     _ = try await mirror(text, records: [record(1, node: "a"), record(2, node: "b")])

@@ -83,7 +83,7 @@ import Testing
       _ = try await cache.mirror(issue, pages: [nodes.map { #"{"node":"\#($0)","title":"\#(title)"}"# }], at: date)
     }
     try await mirror(["a", "b"], title: "one", date: day(0))
-    // Absent twice (P8).
+    // Absent twice.
     try await mirror(["b"], title: "one", date: day(1))
     try await mirror(["b"], title: "two", date: day(2))
     try await mirror(["a", "b"], title: "three", date: day(3))

@@ -13,7 +13,7 @@ struct ResourceComparisonTests {
     return try #require(try await cache.compare().first)
   }
 
-  @Test("S4.4: each page that is compared is a sign of life, in a first sync too")
+  @Test("49: each page that is compared is a sign of life, in a first sync too")
   func signsOfLife() async throws {
     let signs = Mutex(0)
     let cache = try await folder.define { signs.withLock { $0 += 1 } }
@@ -28,7 +28,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P13.5: a comparison that is interrupted changes nothing, and can be repeated", arguments: 1...6)
+  @Test("41: a comparison that is interrupted changes nothing, and can be repeated", arguments: 1...6)
   func interrupted(at sign: Int) async throws {
     let running = Mutex<(cache: Cache, sign: Int)?>(nil)
     let cache = try await folder.define {
@@ -49,7 +49,7 @@ struct ResourceComparisonTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P13.5: a cancelled task compares nothing")
+  @Test("41: a cancelled task compares nothing")
   func cancelled() async throws {
     let cache = try await folder.define()
     _ = try await cache.begin(at: noon)
@@ -62,7 +62,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P7.1, P7.3: a key that moved from a changed page to a kept one is counted once")
+  @Test("17, 18: a key that moved from a changed page to a kept one is counted once")
   func movedToKept() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     _ = try await cache.begin(at: noon)
@@ -75,7 +75,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P7.1, P7.3: a key on a page that lists the same keys as before and on another page is counted once")
+  @Test("17, 18: a key on a page that lists the same keys as before and on another page is counted once")
   func relisted() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
     let record = try await cache.begin(at: noon).record
@@ -96,7 +96,7 @@ struct ResourceComparisonTests {
     #expect(try folder.ask("SELECT name FROM characters WHERE id < 3") == ["Name 1?", "Name 2!"])
   }
 
-  @Test("P7.3: the last occurrence of a key wins, also if its page lists the same keys as before")
+  @Test("17: the last occurrence of a key wins, also if its page lists the same keys as before")
   func relistedLater() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
     let record = try await cache.begin(at: noon).record
@@ -107,7 +107,7 @@ struct ResourceComparisonTests {
     #expect(try folder.ask("SELECT name FROM characters WHERE id IN (3, 4)") == ["Name 3!", "Name 4!"])
   }
 
-  @Test("P7.1, P7.3: a record that was skipped, or that moved, is counted once, also on a kept page")
+  @Test("17, 18: a record that was skipped, or that moved, is counted once, also on a kept page")
   func passedTwice() async throws {
     var alive = Resource.character
     alive.conditions = [.init(at("gone"), .absent)]
@@ -135,7 +135,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P7.3: pages that an earlier sync left and this one did not reach are not part of the pull")
+  @Test("17: pages that an earlier sync left and this one did not reach are not part of the pull")
   func beyond() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
     let broken = try await cache.begin(at: noon).record
@@ -151,7 +151,7 @@ struct ResourceComparisonTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P9.2, P9.10: a rejected record is not missing if its key is known, and counted if its key is unknown")
+  @Test("5, 14: a rejected record is not missing if its key is known, and counted if its key is unknown")
   func rejects() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     _ = try await cache.begin(at: noon)
@@ -162,7 +162,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P9.1: rejects of a page that is transferred again are those of its new body")
+  @Test("5: rejects of a page that is transferred again are those of its new body")
   func rejectsAgain() async throws {
     let cache = try await folder.define()
     let record = try await cache.begin(at: noon).record
@@ -174,7 +174,7 @@ struct ResourceComparisonTests {
     await cache.close()
   }
 
-  @Test("P8.5: an answer that an interrupted sync got does not count in the next one", arguments: [false, true])
+  @Test("11: an answer that an interrupted sync got does not count in the next one", arguments: [false, true])
   func staleAnswer(isRestarted: Bool) async throws {
     var cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))

@@ -7,7 +7,7 @@ import Testing
 struct ResourcePublicationTests {
   let folder = Folder()
 
-  @Test("P5.1: first_sync and changed_sync are those of added and changed records; all other rows stay unchanged")
+  @Test("9: first_sync and changed_sync are those of added and changed records; all other rows stay unchanged")
   func syncsOfRecords() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
     let changed = person(4, mark: "!", episodes: ["e/1", "e/2", "e/3"])
@@ -20,7 +20,7 @@ struct ResourcePublicationTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P8.8: if no record may be removed, missing records stay, and nothing is published for that")
+  @Test("13: if no record may be removed, missing records stay, and nothing is published for that")
   func nobodyRemoved() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
     let report = try await cache.mirror([[person(1)]], removal: .keepsAll)
@@ -50,7 +50,7 @@ struct ResourcePublicationTests {
     try folder.ask("SELECT sync_id || ' ' || page || ' ' || position || ' ' || document FROM rejects ORDER BY page")
   }
 
-  @Test("P9.1: rejects of an unchanged page follow it to its new place in the list")
+  @Test("5: rejects of an unchanged page follow it to its new place in the list")
   func movedRejects() async throws {
     let cache = try await folder.mirrored([[person(1), "{}"], [person(2), "7"]])
     #expect(try rejects() == ["1 1 1 {}", "1 2 1 7"])
@@ -59,7 +59,7 @@ struct ResourcePublicationTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P9.1: rejects of a removed page are removed, also if another page takes its place in the list")
+  @Test("5: rejects of a removed page are removed, also if another page takes its place in the list")
   func replacedRejects() async throws {
     let cache = try await folder.mirrored([[person(1), "{}"], [person(2), person(3), "7"]])
     try await move(cache, to: [1: 2])
@@ -67,7 +67,7 @@ struct ResourcePublicationTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P5.2, P9.1: if only the place of rejects in the list changed, a new snapshot is published")
+  @Test("5, 9: if only the place of rejects in the list changed, a new snapshot is published")
   func onlyRejectsMove() async throws {
     let cache = try await folder.mirrored([["7"], [person(1), "{}"]], removal: .keepsAll)
     let record = try await cache.begin(at: noon).record

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Rows that a copy to another database reads")
 struct SnapshotExportTests {
-  @Test("D4.1: tables have the types of the definition and their keys", arguments: [false, true])
+  @Test("58: tables have the types of the definition and their keys", arguments: [false, true])
   func tables(isText: Bool) async throws {
     let (folder, _) = try await mirrored(isText)
     try CacheReader(path: folder.cache).export { snapshot in
@@ -25,7 +25,7 @@ struct SnapshotExportTests {
     }
   }
 
-  @Test("D2.2: after a position, only rows of records that changed since then are read")
+  @Test("58: after a position, only rows of records that changed since then are read")
   func changed() async throws {
     let (folder, count) = try await mirrored(false)
     try CacheReader(path: folder.cache).export { snapshot in
@@ -40,7 +40,7 @@ struct SnapshotExportTests {
   }
 
   @Test(
-    "D5.1: syncs that history keeps are known beside the first one that precedes no gap, whatever they published",
+    "58: syncs that history keeps are known beside the first one that precedes no gap, whatever they published",
     arguments: [
       ("id IN ()", KeptRows(first: 1)), ("id = 2", KeptRows(first: 3, others: [1])), ("id < 4", KeptRows(first: 4)),
       ("id IN (3, 5)", KeptRows(first: 6, others: [1, 2, 4])), ("true", KeptRows(first: nil)),

@@ -9,7 +9,7 @@ import Testing
 struct SnapshotPublicationTests {
   let folder = Folder()
 
-  @Test("The built-in definition makes the tables of the contract's section 5")
+  @Test("The built-in definition makes the tables of docs/CACHE.md")
   func tables() async throws {
     let cache = try await folder.define()
     func columns(_ table: String) throws -> String {
@@ -48,7 +48,7 @@ struct SnapshotPublicationTests {
     await cache.close()
   }
 
-  @Test("P15.4: distrusted_since is the start of the sync that publishes the distrust")
+  @Test("20: distrusted_since is the start of the sync that publishes the distrust")
   func distrustedSince() async throws {
     let cache = try await folder.define()
     let start = noon.addingTimeInterval(60)
@@ -65,7 +65,7 @@ struct SnapshotPublicationTests {
     await cache.close()
   }
 
-  @Test("P5.1, C5.2: only changed rows are written; changes have before and after, and the first snapshot has none")
+  @Test("7, 9: only changed rows are written; changes have before and after, and the first snapshot has none")
   func changes() async throws {
     let cache = try await folder.define()
     var first = people(1...3)
@@ -113,7 +113,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "P5.1: the index of words has the words of all records, whether few or all of them changed", arguments: [4, 78])
+    "9: the index of words has the words of all records, whether few or all of them changed", arguments: [4, 78])
   func words(changed: Int) async throws {
     let cache = try await folder.mirrored(paired(people(1...80)))
     let report = try await cache.mirror(
@@ -129,7 +129,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "P5.1: `changes` has each changed record with both documents, in the order of the list", arguments: [63, 64, 130])
+    "9: `changes` has each changed record with both documents, in the order of the list", arguments: [63, 64, 130])
   func manyChanges(first: Int) async throws {
     let cache = try await folder.mirrored([people(1...200)])
     var changed = people(1...first, mark: "x") + people(201...201) + people((first + 1)...199, mark: "x")
@@ -150,7 +150,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P5.1: whichever columns of a record have changed, its row and its change have the new values")
+  @Test("9: whichever columns of a record have changed, its row and its change have the new values")
   func anyColumns() async throws {
     let values = ["Alive", "Human", "unknown", "Citadel", #""l""#, "moons"]
     let records = (1...63).map { person(Int64($0), more: #","home":{"moons":1.50e2}"#) }
@@ -198,7 +198,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "P5.2: a sync that finds nothing new writes only its rows, with confirmed pages and with transferred ones",
+    "9: a sync that finds nothing new writes only its rows, with confirmed pages and with transferred ones",
     arguments: [true, false])
   func unchanged(confirmed: Bool) async throws {
     let cache = try await folder.define()
@@ -227,7 +227,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P9.1, P9.2: equal rejects keep their row, others are replaced, and the last good version stays")
+  @Test("5: equal rejects keep their row, others are replaced, and the last good version stays")
   func rejects() async throws {
     let cache = try await folder.mirrored([people(1...2)])
     let bad = #"{"id":2,"name":1}"#
@@ -247,7 +247,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound(closing: next)
   }
 
-  @Test("P2.1, P2.2, C6.6: several resources are one snapshot in one transaction; another set has another feed")
+  @Test("1, 56: several resources are one snapshot in one transaction; another set has another feed")
   func several() async throws {
     let places = [
       #"{"id":1,"name":"Earth","type":"Planet","dimension":"C-137","residents":["c/1"],"url":"l/1","created":"x"}"#
@@ -294,7 +294,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound(fewer, closing: next)
   }
 
-  @Test("C5.5: text keys have record ids that no other key gets; every type of column is in changes as JSON")
+  @Test("8: text keys have record ids that no other key gets; every type of column is in changes as JSON")
   func textKeys() async throws {
     let cache = try await folder.define([issue])
     func record(_ node: String, rest: String = "") -> String { #"{"node":"\#(node)","title":"T \#(node)"\#(rest)}"# }
@@ -319,7 +319,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound([issue], closing: cache)
   }
 
-  @Test("P13.5: a publish that is interrupted changes nothing, and the next one has its pages")
+  @Test("41: a publish that is interrupted changes nothing, and the next one has its pages")
   func interrupted() async throws {
     let running = Mutex<Cache?>(nil)
     let cache = try await folder.define { running.withLock { $0 }?.interruptPublish() }
@@ -334,7 +334,7 @@ struct SnapshotPublicationTests {
   }
 
   @Test(
-    "C5.4, P6.5: the snapshot of another upstream is a new one, even with equal rows; its pages are requested whole")
+    "7, 9: the snapshot of another upstream is a new one, even with equal rows; its pages are requested whole")
   func otherUpstream() async throws {
     await (try folder.mirrored([people(1...2)])).close()
     let other = try await folder.define(upstream: "http://other")
@@ -346,7 +346,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound(closing: other)
   }
 
-  @Test("P10.1: any text that upstream sends is stored unchanged, and is no change in the next sync")
+  @Test("4: any text that upstream sends is stored unchanged, and is no change in the next sync")
   func texts() async throws {
     let cache = try await folder.define()
     let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
@@ -360,7 +360,7 @@ struct SnapshotPublicationTests {
     try await folder.expectSound(closing: cache)
   }
 
-  @Test("P5.3: rows that expired are not left in the file, and temporary files lie beside the cache")
+  @Test("9: rows that expired are not left in the file, and temporary files lie beside the cache")
   func settings() async throws {
     let cache = try await folder.define()
     #expect(try await cache.perform("ask") { try $0.first("PRAGMA secure_delete") { $0.int(0) } } == 2)

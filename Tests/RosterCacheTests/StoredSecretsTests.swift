@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterCache
 
-/// T9.5: no key of the definitions is in the cache.
+/// No key of the definitions is in the cache.
 struct StoredSecretsTests {
   let folder = Folder()
 
@@ -24,7 +24,7 @@ struct StoredSecretsTests {
     try folder.names().filter { try folder.bytes($0).firstRange(of: Data(text.utf8)) != nil }
   }
 
-  @Test("T9.5: the stored definition has *** in the place of each key, and a rotated key is no other feed")
+  @Test("38: the stored definition has *** in the place of each key, and a rotated key is no other feed")
   func rotated() async throws {
     let first = Self.keyed("sesame-one")
     await (try folder.mirrored(first, pages: [someRanked])).close()
@@ -36,11 +36,11 @@ struct StoredSecretsTests {
     #expect(try definition() == stored && feed() == number)
     #expect(try await cache.mirror(second, pages: [someRanked]).changed == 0)
     try await folder.expectSound([second], closing: cache)
-    // Two keys may be two accounts, whose lists are pulled apart (P12).
+    // Two keys may be two accounts, whose lists are pulled apart.
     #expect(first.pulledList != second.pulledList)
   }
 
-  @Test("R5.5: a column of a parent in a parameter with a credential's name stays in the stored definition")
+  @Test("52: a column of a parent in a parameter with a credential's name stays in the stored definition")
   func placeholders() throws {
     let resource = changed {
       $0.query = [

@@ -7,7 +7,7 @@ import Testing
 struct SyncsTests {
   let folder = Folder()
 
-  @Test("P3.1: a sync that failed leaves its row with every column")
+  @Test("2: a sync that failed leaves its row with every column")
   func failed() async throws {
     let cache = try await folder.define()
     var report = try await cache.begin(at: noon).record
@@ -37,7 +37,7 @@ struct SyncsTests {
     await cache.close()
   }
 
-  @Test("S18.3: the cache knows the last sync that was neither cancelled nor killed, and its trouble")
+  @Test("47: the cache knows the last sync that was neither cancelled nor killed, and its trouble")
   func conclusive() async throws {
     let cache = try await folder.define()
     for outcome in [SyncRecord.Outcome.failed, .cancelled, .interrupted] {
@@ -53,7 +53,7 @@ struct SyncsTests {
     #expect(alone.last?.id == 3 && alone.conclusive?.trouble?.what == "cannot pull page 1")
   }
 
-  @Test("C5.3: history ends older rows, but never the snapshot's sync nor the newest change")
+  @Test("7: history ends older rows, but never the snapshot's sync nor the newest change")
   func prune() async throws {
     let cache = try await folder.define()
     func at(_ days: Double) -> Date { noon.addingTimeInterval(days * 86_400) }
@@ -84,17 +84,17 @@ struct SyncsTests {
     return try folder.ask("SELECT id FROM syncs ORDER BY id")
   }
 
-  @Test("P5.3: a time stamp from the future does not keep later rows, and expires with its time")
+  @Test("9: a time stamp from the future does not keep later rows, and expires with its time")
   func future() async throws {
     #expect(try await syncs(on: [0, 9_999, 1, 2], ending: 100) == ["5"])
   }
 
-  @Test("P5.3: a clock that is years behind for a moment expires nothing")
+  @Test("9: a clock that is years behind for a moment expires nothing")
   func past() async throws {
     #expect(try await syncs(on: [0, 1], ending: -9_999) == ["1", "2", "3"])
   }
 
-  @Test("P5.3: a clock that was years behind for a moment expires nothing afterwards")
+  @Test("9: a clock that was years behind for a moment expires nothing afterwards")
   func wasPast() async throws {
     #expect(try await syncs(on: [0, -9_999], ending: 1) == ["1", "2", "3"])
   }
@@ -119,7 +119,7 @@ struct SyncsTests {
     await cache.close()
   }
 
-  @Test("P3.1: a row with the same id in another file belongs to another sync and stays unchanged")
+  @Test("2: a row with the same id in another file belongs to another sync and stays unchanged")
   func sameID() async throws {
     let cache = try await folder.define()
     var report = try await cache.begin(at: noon).record

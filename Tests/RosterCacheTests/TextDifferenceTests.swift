@@ -11,7 +11,7 @@ struct TextDifferenceTests {
   /// SQLite's characters are Unicode scalars: one, two, three and four bytes; some share bytes with others.
   private static let letters = ["a", "b", "é", "è", "\u{301}", "€", "₭", "😀", "😁", "\"", "{"]
 
-  @Test("C5.1: SQLite makes the text again from the other text and the part that differs")
+  @Test("7: SQLite makes the text again from the other text and the part that differs")
   func again() throws {
     let database = try Database(path: ":memory:", access: .writer)
     defer { database.close() }
@@ -34,7 +34,7 @@ struct TextDifferenceTests {
     }
   }
 
-  @Test("C5.1: programs may insert, change and delete rows of changes, as in a table")
+  @Test("7: programs may insert, change and delete rows of changes, as in a table")
   func written() async throws {
     let cache = try await folder.define([.character])
     for mark in ["a", "b"] { _ = try await cache.mirror([[person(1, mark: mark)]]) }

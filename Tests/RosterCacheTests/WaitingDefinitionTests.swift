@@ -10,7 +10,7 @@ struct WaitingDefinitionTests {
 
   private let people = someRanked
 
-  @Test("C6.1, C6.2, C6.4: readers see the old definition until a sync publishes the new one, under the same feed")
+  @Test("8, 56: readers see the old definition until a sync publishes the new one, under the same feed")
   func columns() async throws {
     let cache = try await folder.mirrored(paired(people))
     let (before, rows) = (try feed(), try folder.ask("SELECT id || gender FROM characters"))
@@ -41,7 +41,7 @@ struct WaitingDefinitionTests {
     try await folder.expectSound([ranked], closing: next)
   }
 
-  @Test("C6.2: what a sync by a new definition pulls is pending until it is published, as it will be in changes")
+  @Test("56: what a sync by a new definition pulls is pending until it is published, as it will be in changes")
   func pending() async throws {
     await (try folder.mirrored(paired(people))).close()
     let next = try await folder.define([ranked])
@@ -62,7 +62,7 @@ struct WaitingDefinitionTests {
     try await folder.expectSound([ranked], closing: next)
   }
 
-  @Test("C6.3: a record that upstream does not list any more keeps the values of columns with the same place and type")
+  @Test("56: a record that upstream does not list any more keeps the values of columns with the same place and type")
   func absent() async throws {
     let never = changed { $0.removal = .never }
     await (try folder.mirrored(never, pages: paired(people))).close()
@@ -88,7 +88,7 @@ struct WaitingDefinitionTests {
     #expect(try folder.ask("SELECT url FROM character_episodes WHERE character_id = 3") == ["e/1", "e/2"])
   }
 
-  @Test("C6.1: with another key no record stays, the feed is another one, and no record id is used again")
+  @Test("8: with another key no record stays, the feed is another one, and no record id is used again")
   func anotherKey() async throws {
     func thing(_ key: String, type: Resource.ColumnType) -> Resource {
       Resource(
@@ -112,7 +112,7 @@ struct WaitingDefinitionTests {
     #expect(try folder.ask("SELECT id || name FROM thing ORDER BY 1") == ["7A", "8B"])
   }
 
-  @Test("C6.1, C6.4, E3.2: a definition that differs only in Unicode normalization is another one")
+  @Test("8, 22, 56: a definition that differs only in Unicode normalization is another one")
   func normalized() async throws {
     typealias Change = (inout Resource, String) -> Void
     let changes: [Change] = [
@@ -142,7 +142,7 @@ struct WaitingDefinitionTests {
   }
 
   @Test(
-    "C6.1: a sync of the same records by another definition adds and removes none",
+    "8: a sync of the same records by another definition adds and removes none",
     arguments: [
       changed {
         $0.columns.removeAll { $0.name != "id" }
@@ -182,7 +182,7 @@ struct WaitingDefinitionTests {
     #expect(try feed() == before)
   }
 
-  @Test("P5.4: a record that changes elsewhere too has each order of its members in its row of changes")
+  @Test("9: a record that changes elsewhere too has each order of its members in its row of changes")
   func orderBesideAChange() async throws {
     let cache = try await folder.mirrored([[person(1, more: #","x":{"z":1,"a":2}"#)]])
     let report = try await cache.mirror([[person(1, mark: "!", more: #","x":{"a":2,"z":1}"#)]])
@@ -194,7 +194,7 @@ struct WaitingDefinitionTests {
     await cache.close()
   }
 
-  @Test("C6.2: another program's views survive another definition, also a view of a removed table")
+  @Test("56: another program's views survive another definition, also a view of a removed table")
   func views() async throws {
     await (try folder.mirrored([someRanked])).close()
     let database = try Database(path: folder.cache, access: .writer)
@@ -207,7 +207,7 @@ struct WaitingDefinitionTests {
     #expect(try folder.ask("SELECT id || name FROM mine ORDER BY 1") == ["1Name 1", "2Name 2", "3Name 3"])
   }
 
-  @Test("C6.2, C6.6: two resources exchange their tables, and one takes the table of a removed resource")
+  @Test("56: two resources exchange their tables, and one takes the table of a removed resource")
   func swapped() async throws {
     func named(_ name: String, table: String) -> Resource {
       Resource(
@@ -245,7 +245,7 @@ struct WaitingDefinitionTests {
     #expect(try folder.ask("SELECT count(*) FROM removed") == ["0"])
   }
 
-  @Test("C6.6: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
+  @Test("56: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
   func comesAndGoes() async throws {
     let cache = try await folder.define([.character, issue])
     let record = try await cache.begin(at: noon).record
@@ -269,7 +269,7 @@ struct WaitingDefinitionTests {
     try await folder.expectSound([ranked, .location], closing: next)
   }
 
-  @Test("C6.5: each record is in changes if its document has other members, also if no value differs")
+  @Test("56: each record is in changes if its document has other members, also if no value differs")
   func renamed() async throws {
     await (try folder.mirrored([people])).close()
     let called = changed {
@@ -287,7 +287,7 @@ struct WaitingDefinitionTests {
     #expect(try await folder.redefine(elsewhere, pages: [people]).changed == 0)
   }
 
-  @Test("C6.2: a definition that was changed and restored before a sync has nothing to transfer")
+  @Test("56: a definition that was changed and restored before a sync has nothing to transfer")
   func restored() async throws {
     await (try folder.mirrored(paired(people))).close()
     for definition in [ranked, changed { $0.table = "people" }] { await (try folder.define([definition])).close() }

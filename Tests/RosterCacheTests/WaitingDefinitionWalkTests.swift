@@ -61,7 +61,7 @@ struct WaitingDefinitionWalkTests {
     }
   }
 
-  @Test("C6.2: after random definitions a sync stores the same as in a new cache", arguments: 0..<20)
+  @Test("56: after random definitions a sync stores the same as in a new cache", arguments: 0..<20)
   func walk(seed: Int) async throws {
     var dice = SeededDice(seed: UInt64(seed))
     let records = (1...3).map { id in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: random values of keys")
+@Suite("Configuration: random values of keys")
 struct AnyValueTests {
   let workspace = Workspace()
 
@@ -19,7 +19,7 @@ struct AnyValueTests {
   ]
 
   @Test(
-    "F7.1: a value of any type is accepted or refused with one sentence, without a crash",
+    "53: a value of any type is accepted or refused with one sentence, without a crash",
     arguments: ConfigurationKey.all.map(\.name))
   func anyValue(name: String) throws {
     let key = try #require(ConfigurationKey.all.first { $0.name == name })

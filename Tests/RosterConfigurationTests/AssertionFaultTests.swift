@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: the table of assertions")
+@Suite("Configuration: the table of assertions")
 struct AssertionFaultTests {
   let workspace = Workspace()
 
@@ -19,7 +19,7 @@ struct AssertionFaultTests {
     claims = { iss = "{client_id}", iat = "{now-1m}", exp = "{now+9m}", jti = "{uuid}", roles = ["{username}"] }
     """
 
-  @Test("T17.1, T17.2: the table is read, its placeholders name credentials, and check prints it again")
+  @Test("36: the table is read, its placeholders name credentials, and check prints it again")
   func read() throws {
     let configuration = try workspace.load(Self.good)
     let jwt = configuration.auth.jwt
@@ -30,7 +30,7 @@ struct AssertionFaultTests {
   }
 
   @Test(
-    "F5.5: what the table cannot be is refused with its line",
+    "53: what the table cannot be is refused with its line",
     arguments: [
       ("exp = \"{now+9m}\"", "exp = \"{now-2m}\"", "8: auth.jwt.claims.exp: the assertion expires before its iat"),
       ("iat = \"{now-1m}\", exp = \"{now+9m}\"", "exp = \"{now-1m}\"", "8: auth.jwt.claims.exp: the assertion expires"),
@@ -49,14 +49,14 @@ struct AssertionFaultTests {
     #expect(faults.contains { $0.hasPrefix("rosterd.toml:\(sentence)") }, "\(faults)")
   }
 
-  @Test("F5.5: claims that are no table are refused")
+  @Test("53: claims that are no table are refused")
   func noTable() throws {
     let text = try #require(Self.good.split(separator: "claims").first) + "claims = \"x\""
     #expect(try workspace.faults(String(text)).contains { $0.hasPrefix("rosterd.toml:8: auth.jwt.claims:") })
   }
 
   @Test(
-    "F5.5: the flow jwt needs claims with exp, and has no token_url",
+    "53: the flow jwt needs claims with exp, and has no token_url",
     arguments: [
       ("", "2: auth.flow: the flow \"jwt\" needs [auth.jwt]"),
       ("jwt.claims = { iss = \"i\" }", "3: auth.jwt.claims: the flow \"jwt\" makes a new assertion before"),
@@ -71,7 +71,7 @@ struct AssertionFaultTests {
     #expect(faults.contains { $0.hasPrefix("rosterd.toml:\(sentence)") }, "\(faults)")
   }
 
-  @Test("F5.5: {jwt} without claims is refused")
+  @Test("53: {jwt} without claims is refused")
   func withoutClaims() throws {
     let text = try #require(Self.good.split(separator: "[auth.jwt]").first)
     let faults = try workspace.faults(String(text))

@@ -3,12 +3,12 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2, Resources: faults of columns and lists")
+@Suite("Definitions: faults of columns and lists")
 struct ColumnFaultTests {
   let workspace = Workspace()
 
   @Test(
-    "F7.4, F7.5, F7.6: faults of columns and of further resources, from line 6 on",
+    "53: faults of columns and of further resources, from line 6 on",
     arguments: faultTable(
       #"""
       [resource.other]
@@ -54,7 +54,7 @@ struct ColumnFaultTests {
   }
 
   @Test(
-    "F7.3, F7.5: faults of lists, from line 6 on",
+    "53: faults of lists, from line 6 on",
     arguments: faultTable(
       #"""
       [resource.thing.lists.thing]

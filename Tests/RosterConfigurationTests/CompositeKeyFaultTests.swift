@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2, Resources: faults of keys")
+@Suite("Definitions: faults of keys")
 struct CompositeKeyFaultTests {
   let workspace = Workspace()
 
@@ -13,7 +13,7 @@ struct CompositeKeyFaultTests {
 
   private static let places = "a JSON Pointer such as \"/user/name\", of at most 100 names, or a list of 2 to 6 of them"
 
-  @Test("F1.3: the column of a key is one of the type integer or text, whatever other column is at its place")
+  @Test("53: the column of a key is one of the type integer or text, whatever other column is at its place")
   func otherColumns() throws {
     let raw =
       "[resource.thing.columns]\nid_raw = { at = \"/id\", type = \"json\" }\n"
@@ -27,7 +27,7 @@ struct CompositeKeyFaultTests {
   }
 
   @Test(
-    "78, F1.2, F1.3: keys of several places, from line 3 on",
+    "53: keys of several places, from line 3 on",
     arguments: faultTable(
       #"""
       key = ["/id", "/name", "/odd", "/flag", "/a", "/b", "/c"]

@@ -3,12 +3,12 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: faults")
+@Suite("Configuration: faults")
 struct ConfigurationFaultTests {
   let workspace = Workspace()
 
   @Test(
-    "F7.9, F7.11, F7.12: one line names file, line, key, what is wrong and what is allowed, and no secret",
+    "53: one line names file, line, key, what is wrong and what is allowed, and no secret",
     arguments: faultTable(
       #"""
       [sync]
@@ -211,7 +211,7 @@ struct ConfigurationFaultTests {
     #expect(!faults.joined().contains("geheim"))
   }
 
-  @Test("P14.6: a service whose instance name has a colon is refused with a sentence; root alone may use the file")
+  @Test("53: a service whose instance name has a colon is refused with a sentence; root alone may use the file")
   func colon() throws {
     func sentences(_ name: String, environment: [String: String]) -> [String] {
       let faults = #expect(throws: ConfigurationFaults.self) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: a file, its faults, and the environment's")
+@Suite("Configuration: a file, its faults, and the environment's")
 struct ConfigurationFileTests {
   let workspace = Workspace()
 
@@ -110,7 +110,7 @@ struct ConfigurationFileTests {
   }
 
   @Test(
-    "F8.2: a named file without base_url and [resource.*] is a warning that names the mirrored resource",
+    "53: a named file without base_url and [resource.*] is a warning that names the mirrored resource",
     arguments: ["", "# rosterd infer failed\n", "[resource]\n", "[sync]\ninterval = \"1h\"\n"])
   func nothingNamed(text: String) throws {
     let warnings = try warnings(text)
@@ -122,7 +122,7 @@ struct ConfigurationFileTests {
       ), "\(warning)")
   }
 
-  @Test("F8.2: a named file with base_url or [resource.*], or an environment with base_url, is no warning")
+  @Test("53: a named file with base_url or [resource.*], or an environment with base_url, is no warning")
   func somethingNamed() throws {
     let url = "http://localhost:1"
     #expect(try warnings("[upstream]\nbase_url = \"\(url)\"\n").named.isEmpty)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: reading the configuration")
+@Suite("Configuration: reading the configuration")
 struct ConfigurationReaderTests {
   let workspace = Workspace()
 

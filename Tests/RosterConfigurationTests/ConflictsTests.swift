@@ -5,12 +5,12 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: values that exclude each other, or are impossible on this machine")
+@Suite("Configuration: values that exclude each other, or are impossible on this machine")
 struct ConflictsTests {
   let workspace = Workspace()
 
   @Test(
-    "F7.8, F7.10: one line names the first key and the key that it conflicts with",
+    "53: one line names the first key and the key that it conflicts with",
     arguments: faultTable(
       #"""
       auth.flow = "bearer_refresh"
@@ -43,7 +43,7 @@ struct ConflictsTests {
     #expect(!faults.joined().contains("geheim"))
   }
 
-  @Test("F7.13: two settings must not name one file in two spellings, also through a link and with missing folders")
+  @Test("53: two settings must not name one file in two spellings, also through a link and with missing folders")
   func spellings() throws {
     let link = workspace.path("link")
     try #require(symlink(workspace.folder, link) == 0)
@@ -63,7 +63,7 @@ struct ConflictsTests {
       try workspace.faults("cache.path = \"\(file)\"\nstatus.socket = \"\(workspace.path("store"))\"").count == 1)
   }
 
-  @Test("F7.13: two settings must not name one file by a link to a missing file, a missing folder or a hard link")
+  @Test("53: two settings must not name one file by a link to a missing file, a missing folder or a hard link")
   func missingTargets() throws {
     let (link, loop, file) = (workspace.path("link"), workspace.path("loop"), try workspace.write("", to: "file"))
     try #require(symlink("folder/../x.db", link) == 0 && symlink("loop", loop) == 0)

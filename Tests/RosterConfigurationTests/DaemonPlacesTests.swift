@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 1: places of the daemon of an instance, of a configuration file and of one place")
+@Suite("Commands: places of the daemon of an instance, of a configuration file and of one place")
 struct DaemonPlacesTests {
   private let root: String
   private let system: Defaults
@@ -26,7 +26,7 @@ struct DaemonPlacesTests {
     try body()
   }
 
-  @Test("L10.1: an instance has the folders of its unit, unless its file names other places")
+  @Test("50: an instance has the folders of its unit, unless its file names other places")
   func instance() throws {
     try configured(["stage.toml": "", "test.toml": "[cache]\npath = \"/srv/test.db\"\n"]) {
       let stage = try DaemonPlaces.instance("stage", system: system)
@@ -38,7 +38,7 @@ struct DaemonPlacesTests {
     }
   }
 
-  @Test("L10.2: a file determines the places as for rosterd; beside the system's own file it is an instance's")
+  @Test("50: a file determines the places as for rosterd; beside the system's own file it is an instance's")
   func file() throws {
     let elsewhere = "[status]\nsocket = \"/srv/s.sock\"\n"
     try configured(["rosterd.toml": "", "stage.toml": "", "other": elsewhere]) {
@@ -56,7 +56,7 @@ struct DaemonPlacesTests {
     }
   }
 
-  @Test("L10.3: a socket or a cache in the folders of a unit determines the other one, if its file agrees")
+  @Test("50: a socket or a cache in the folders of a unit determines the other one, if its file agrees")
   func installed() throws {
     try configured(["moved.toml": "[cache]\npath = \"/srv/moved.db\"\n"]) {
       let stage = DaemonPlaces.installed(socket: "\(root)/run/stage/status.sock", system: system)

@@ -84,7 +84,7 @@ import Testing
     #expect(socket() == "\(home)/system/status.sock")
   }
 
-  @Test("L10.5: a cache of the user's own without a daemon hides neither place of the system's daemon")
+  @Test("50: a cache of the user's own without a daemon hides neither place of the system's daemon")
   func together() throws {
     let places = { DaemonPlaces.usual(environment: environment, isRoot: false, system: system) }
     func put(_ path: String) throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: default places")
+@Suite("Configuration: default places")
 struct DefaultsTests {
   private func paths(_ environment: [String: String], isRoot: Bool) -> [String] {
     let defaults = Defaults(environment: environment, isRoot: isRoot)
@@ -55,7 +55,7 @@ struct DefaultsTests {
     #expect(paths(extra.merging(["HOME": "/home/u"]) { $1 }, isRoot: false) == expected)
   }
 
-  @Test("P14.2: with an instance's file, root has the instance's folders; a service and other users have their own")
+  @Test("50: with an instance's file, root has the instance's folders; a service and other users have their own")
   func instance() {
     let file = "/etc/rosterd/stage.toml"
     #expect(Defaults(of: file, environment: [:], isRoot: true) == Defaults.system.instance("stage"))

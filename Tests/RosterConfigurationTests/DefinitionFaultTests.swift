@@ -4,7 +4,7 @@ import Testing
 @testable import RosterDefinition
 
 /// A fault is one line with the file, the line, the key, the problem and the allowed values.
-@Suite("Section 2, Resources: faults")
+@Suite("Definitions: faults")
 struct DefinitionFaultTests {
   let workspace = Workspace()
 
@@ -20,7 +20,7 @@ struct DefinitionFaultTests {
   }
 
   @Test(
-    "F1.1, F7.3, F7.6, F7.7: faults of a resource's keys, from line 3 on",
+    "53: faults of a resource's keys, from line 3 on",
     arguments: faultTable(
       #"""
       id = 1
@@ -169,7 +169,7 @@ struct DefinitionFaultTests {
   }
 
   @Test(
-    "F7.4: faults of a column in line 5",
+    "53: faults of a column in line 5",
     arguments: faultTable(
       #"""
       name = 1
@@ -195,7 +195,7 @@ struct DefinitionFaultTests {
   }
 
   @Test(
-    "F2.1: faults of the places of parameters in the body of a POST, from line 4 on",
+    "53: faults of the places of parameters in the body of a POST, from line 4 on",
     arguments: faultTable(
       #"""
       body = { a = 1 }
@@ -223,7 +223,7 @@ struct DefinitionFaultTests {
   }
 
   @Test(
-    "F7.1, F7.3: a text without a valid definition",
+    "53: a text without a valid definition",
     arguments: faultTable(
       #"""
       resource = 1

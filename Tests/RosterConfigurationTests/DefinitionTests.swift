@@ -5,11 +5,11 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2, Resources: reading definitions")
+@Suite("Definitions: reading definitions")
 struct DefinitionTests {
   let workspace = Workspace()
 
-  /// The contract's example, without the keys of other styles.
+  /// An example of each key, without the keys of other styles.
   static let issue = """
     [resource.issue]
     path = "/repos/octocat/hello/issues"
@@ -93,7 +93,7 @@ struct DefinitionTests {
     #expect(try workspace.load(Self.issue).resources == [expected])
   }
 
-  @Test("Missing keys have the contract's defaults")
+  @Test("Missing keys have the documented defaults")
   func defaults() throws {
     let text = "[resource.thing]\npath = \"/things\"\ncolumns = { id = { at = \"/id\", type = \"integer\" } }"
     let columns = [Resource.Column("id", at: JSONPointer(segments: ["id"]), .integer)]
@@ -166,7 +166,7 @@ struct DefinitionTests {
 
     """
 
-  @Test("R2.4: a list of one place is a plain key, two or three are a composite key")
+  @Test("51: a list of one place is a plain key, two or three are a composite key")
   func composite() throws {
     func places(_ key: String) throws -> [JSONPointer] {
       let columns = "columns = { a = \"/a\", b = { at = \"/b\", type = \"integer\" }, c = \"/c\" }"
@@ -221,7 +221,7 @@ struct DefinitionTests {
   }
 
   @Test(
-    "R6.3: {today without a valid placeholder is a warning in since too",
+    "52: {today without a valid placeholder is a warning in since too",
     arguments: [
       ("from", "from = \"{today-0d}\""), ("value", "value = \"{since}{today-7}\""),
       ("query", "query = { a = \"{today-40000d:date}\" }"), ("body", "method = \"POST\", body = { a = \"{today-7\" }"),
@@ -237,7 +237,7 @@ struct DefinitionTests {
     #expect(warnings.count == 1 && warnings[0].hasPrefix("resource.thing.since.\(key): {today"), "\(warnings)")
   }
 
-  @Test("R6.3: {today without a valid placeholder is a warning")
+  @Test("52: {today without a valid placeholder is a warning")
   func oddDay() throws {
     func warnings(_ query: String) throws -> [String] {
       let file = try workspace.write(
@@ -329,7 +329,7 @@ struct DefinitionTests {
         """), "\(text)")
   }
 
-  @Test("F9.3: [resource] needs a restart: a reload keeps the resources, and names the key")
+  @Test("54: [resource] needs a restart: a reload keeps the resources, and names the key")
   func reload() throws {
     let old = try workspace.load("")
     let new = try workspace.load(Self.thing + "[sync]\nmax_removal = 7")

@@ -24,7 +24,7 @@ import Testing
   private static let parentHint = nameHint + ", at most 3 steps below one without each"
 
   @Test(
-    "F4.1, F4.2: a parent, and columns of a parent, from line 6 on",
+    "53: a parent, and columns of a parent, from line 6 on",
     arguments: faultTable(
       #"""
       each = {}
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "F4.3: a placeholder without a value, from line 7 on",
+    "53: a placeholder without a value, from line 7 on",
     arguments: faultTable(
       #"""
       path = "/b/{page.id}"
@@ -133,7 +133,7 @@ import Testing
     return "[resource.\(name)]\npath = \"/\(name)\"\ncolumns.id = \"/id\"\n\(each)\(more)"
   }
 
-  @Test("F4.1: a circle and a fourth step are refused; a third step is not, in any order of the file")
+  @Test("53: a circle and a fourth step are refused; a third step is not, in any order of the file")
   func steps() throws {
     let three = resource("d", of: "c") + resource("c", of: "b") + resource("b", of: "a") + resource("a", of: nil)
     #expect(try workspace.faults(three).isEmpty)
@@ -150,14 +150,14 @@ import Testing
   }
 
   @Test(
-    "F4.2: empty may have any other value",
+    "53: empty may have any other value",
     arguments: ["id = 1.5", "flag = { not = false }", "name = true", "flag = \"absent\"", "id = { not = [1, \"\"] }"])
   func emptyValues(condition: String) throws {
     let text = Self.start + "path = \"/pages/{page.id}\"\neach = { of = \"page\", empty = { \(condition) } }\n"
     #expect(try workspace.faults(text).isEmpty)
   }
 
-  @Test("F4.2: a parent cannot be called key, and another resource can")
+  @Test("53: a parent cannot be called key, and another resource can")
   func key() throws {
     #expect(try workspace.faults(resource("key", of: nil)).isEmpty)
     try workspace.expect(
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(
-    "F4.4: a column of a child cannot have the name of the column with the parent's record id",
+    "53: a column of a child cannot have the name of the column with the parent's record id",
     arguments: ["a_id", "A_ID"])
   func owner(column: String) throws {
     let more = "columns.\(column) = \"/x\"\n"
@@ -177,7 +177,7 @@ import Testing
       text: resource("a", of: nil) + resource("b", of: "a", more))
   }
 
-  @Test("F4.4: a list of a child cannot have that name in changes", arguments: ["b_a_id", "a_id"])
+  @Test("53: a list of a child cannot have that name in changes", arguments: ["b_a_id", "a_id"])
   func ownerList(table: String) throws {
     let list = "lists.\(table) = { at = \"/x\", columns.v = \"\" }\n"
     #expect(try workspace.faults(resource("a", of: nil) + resource("c", of: "a", list)).isEmpty == (table != "a_id"))
@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test(
-    "F1.1: a key about requests beside inline is refused",
+    "53: a key about requests beside inline is refused",
     arguments: [
       "path = \"/x\"", "query = { a = 1 }", "method = \"GET\"", "body = { a = 1 }", "by_key = \"/x/{key}\"",
       "pages = { style = \"one\" }", "since = { at = \"/at\", param = \"s\" }", "each = { of = \"a\" }",
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test(
-    "F1.1: two inline records with one key are refused",
+    "53: two inline records with one key are refused",
     arguments: [
       ("[{ t = \"a\" }, { t = \"b\" }, { t = \"a\", id = 1 }]", "\"/t\"", "\"a\""),
       ("[{ id = 1 }, { id = 1 }]", "\"/id\"", "1"),
@@ -215,7 +215,7 @@ import Testing
       text: "[resource.x]\ninline = \(records)\nkey = \(key)\n\(columns)\n")
   }
 
-  @Test("F1.1: inline records with different keys are accepted, also as check prints them")
+  @Test("53: inline records with different keys are accepted, also as check prints them")
   func inlineOnce() throws {
     let records = #"[{ token = "e\u0301" }, { token = "\u00e9" }, {}, {}]"#
     let text = "[resource.x]\nkey = \"/token\"\ncolumns.token = \"/token\"\ninline = \(records)\n"
@@ -242,7 +242,7 @@ import Testing
   }
 
   @Test(
-    "F1.1, F3.1: a detail has neither a key nor since, and is asked for by path only",
+    "53: a detail has neither a key nor since, and is asked for by path only",
     arguments: faultTable(
       #"""
       key = "/id"
@@ -259,7 +259,7 @@ import Testing
     try workspace.expect(sentence, text: start + text + "\n" + resource("a", of: nil))
   }
 
-  @Test("F3.1: since and the record style exclude each other without each too")
+  @Test("53: since and the record style exclude each other without each too")
   func since() throws {
     let since = "since = { at = \"/at\", param = \"s\", pages = { style = \"record\" } }\n"
     try workspace.expect(

@@ -39,7 +39,7 @@ import Testing
 
     """
 
-  @Test("R5.1, R5.2, R5.4: children are read, with the placeholders of their ancestors")
+  @Test("52: children are read, with the placeholders of their ancestors")
   func reads() throws {
     let resources = try workspace.load(Self.family).resources
     #expect(resources.map(\.name) == ["repo", "issue", "comment", "detail"])

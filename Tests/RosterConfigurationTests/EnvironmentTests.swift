@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: the environment")
+@Suite("Configuration: the environment")
 struct EnvironmentTests {
   let workspace = Workspace()
 
@@ -35,7 +35,7 @@ struct EnvironmentTests {
   }
 
   @Test(
-    "F7.1: a fault names the environment variable",
+    "53: a fault names the environment variable",
     arguments: [
       (["ROSTERD_SYNC_CONCURRENCY": "100"], "ROSTERD_SYNC_CONCURRENCY: 100 is out of range; allowed: 1 to 64"),
       (
@@ -69,7 +69,7 @@ struct EnvironmentTests {
     #expect(try workspace.faults("retry.base_delay = \"20s\"", environment: ["ROSTERD_RETRY_MAX_DELAY": "30s"]).isEmpty)
   }
 
-  @Test("F8.1: an unknown variable is a warning")
+  @Test("53: an unknown variable is a warning")
   func unknown() throws {
     let environment = [
       "ROSTERD_SYNC_INTERVALL": "1m", "ROSTERD_UPSTREAM_TLS": "x", "OTHER": "x", "ROSTERD_RESOURCE_ISSUE_PATH": "/x",

@@ -5,7 +5,7 @@ import Testing
 @testable import RosterDefinition
 
 /// Each rule between keys has a case here, which breaks only that rule. A case that breaks two of them names both.
-@Suite("Section 2: rules between keys")
+@Suite("Configuration: rules between keys")
 struct KeyRuleTests {
   let workspace = Workspace()
 
@@ -61,14 +61,6 @@ struct KeyRuleTests {
     #expect(rules.filter { !broken.contains($0) } == [])
   }
 
-  @Test("The number of each rule is in the contract")
-  func numbers() throws {
-    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/CONTRACT.md").path
-    let contract = try String(contentsOfFile: path, encoding: .utf8)
-    let rules = Configuration.rules.map(\.name) + DefinitionsReader.rules
-    let numbers = Set(rules.map { String($0.prefix { $0 != " " }) })
-    #expect(numbers.filter { !contract.contains("- **\($0)** ") } == [])
-  }
 }
 
 // MARK: - Cases

@@ -4,7 +4,7 @@ import Testing
 @testable import RosterCore
 @testable import RosterDefinition
 
-@Suite("Section 2: rosterd.toml(5)")
+@Suite("Configuration: rosterd.toml(5)")
 struct ManPageTests {
   @Test("The man page has every key in the file's order, with its default and whether it needs a restart")
   func keys() throws {

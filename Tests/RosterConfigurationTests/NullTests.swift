@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: reading and printing `null` of a column")
+@Suite("Configuration: reading and printing `null` of a column")
 struct NullTests {
   let workspace = Workspace()
 

@@ -3,12 +3,12 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2, Resources: faults of pages")
+@Suite("Definitions: faults of pages")
 struct PagesFaultTests {
   let workspace = Workspace()
 
   @Test(
-    "F7.2, F2.1: faults of the keys of pages, from line 7 on",
+    "53: faults of the keys of pages, from line 7 on",
     arguments: faultTable(
       #"""
       style = "pages"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: upstream.proxy and the environment's")
+@Suite("Configuration: upstream.proxy and the environment's")
 struct ProxiesTests {
   let workspace = Workspace()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: the output of check, and the effect of a reload")
+@Suite("Configuration: the output of check, and the effect of a reload")
 struct RenderingTests {
   let workspace = Workspace()
 
@@ -120,7 +120,7 @@ struct RenderingTests {
     #expect(text.contains("socket_mode = \"0660\""))
   }
 
-  @Test("T9.2, T9.3: check and a printed configuration show the values of harmless headers only")
+  @Test("38: check and a printed configuration show the values of harmless headers only")
   func masks() throws {
     let text =
       "[upstream.headers]\nAuthorization = \"Bearer geheim\"\nX-Tenant = \"geheim\"\naccept-language = \"de\""
@@ -130,7 +130,7 @@ struct RenderingTests {
     #expect(try workspace.faults(configuration.rendered()).isEmpty)
   }
 
-  @Test("T9.2, T9.3: check masks the query of token_url", arguments: ["https://h:1/token", "/token", "token"])
+  @Test("38: check masks the query of token_url", arguments: ["https://h:1/token", "/token", "token"])
   func tokenQuery(address: String) throws {
     let configuration = try workspace.load("auth.token_url = \"\(address)?key=geheim&x=1\"")
     #expect(configuration.rendered().contains("token_url = \"\(address)?***\""))
@@ -139,7 +139,7 @@ struct RenderingTests {
     #expect(configuration.resolvedTokenURL?.hasSuffix("/token?key=geheim&x=1") == true)
   }
 
-  @Test("T9.2: check masks user and password of a proxy, and accepts that again")
+  @Test("38: check masks user and password of a proxy, and accepts that again")
   func proxy() throws {
     let configuration = try workspace.load("upstream.proxy = 'http://roster:geheim@proxy:3128/'")
     #expect(configuration.rendered().contains("\nproxy = \"http://***@proxy:3128\"\n"))
@@ -147,7 +147,7 @@ struct RenderingTests {
     #expect(try workspace.faults(configuration.rendered()).isEmpty)
   }
 
-  @Test("F9.1, F9.3: a reload distinguishes applied keys from keys that need a restart, also masked ones")
+  @Test("54: a reload distinguishes applied keys from keys that need a restart, also masked ones")
   func changes() throws {
     let old = try workspace.load("upstream.headers = { X-Key = 'a' }")
     let new = try workspace.load(
@@ -169,7 +169,7 @@ struct RenderingTests {
     #expect(next.changes(from: new).applied.isEmpty)
   }
 
-  @Test("T8.3, F7.8: a reload that would combine an https base_url with an http token_url is refused")
+  @Test("39, 53: a reload that would combine an https base_url with an http token_url is refused")
   func mixture() throws {
     let old = try workspace.load("")
     let new = try workspace.load("upstream.base_url = 'http://h'\nauth.token_url = 'http://h/token'")
@@ -194,7 +194,7 @@ struct RenderingTests {
     }
   }
 
-  @Test("T9.2: credentials in the body of a POST are masked at every level, and the structure remains")
+  @Test("38: credentials in the body of a POST are masked at every level, and the structure remains")
   func bodySecrets() throws {
     let text = try workspace.load(
       """
@@ -211,7 +211,7 @@ struct RenderingTests {
     #expect(try workspace.load(text).rendered() == text)
   }
 
-  @Test("T9.2: credentials in a definition's query are masked, by name or because auth.send names them")
+  @Test("38: credentials in a definition's query are masked, by name or because auth.send names them")
   func secrets() throws {
     let definition = """
       [auth]
@@ -232,7 +232,7 @@ struct RenderingTests {
     #expect(try workspace.load(text).rendered() == text)
   }
 
-  @Test("T9.2: credentials in the query and the body of an incremental pull are masked")
+  @Test("38: credentials in the query and the body of an incremental pull are masked")
   func sinceSecrets() throws {
     let definition = """
       [auth]
@@ -256,7 +256,7 @@ struct RenderingTests {
   }
 
   @Test(
-    "T9.2: check masks auth.send's parameter in by_key but not the key's placeholder, and accepts that again",
+    "38: check masks auth.send's parameter in by_key but not the key's placeholder, and accepts that again",
     arguments: [
       ("/things?key={key}", "/things?key={key}"), ("/things?token={keys}", "/things?token={keys}"),
       ("/things?secret=id:{key}", "/things?secret=id:{key}"),

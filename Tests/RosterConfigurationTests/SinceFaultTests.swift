@@ -9,7 +9,7 @@ struct SinceFaultTests {
   let workspace = Workspace()
 
   @Test(
-    "F3.1, F3.2, F3.3, F3.5: each is refused at its key",
+    "53: each is refused at its key",
     arguments: [
       (#"param = "since""#, "at: is missing"), (#"at = "/at""#, "param: is missing"),
       (#"at = "/at", param = "page""#, #"param: "page" is a parameter of pages too"#),
@@ -74,7 +74,7 @@ struct SinceFaultTests {
   }
 
   @Test(
-    "F3.1: an incremental pull by GET sends no parameter in a body, not even one of the whole pull",
+    "53: an incremental pull by GET sends no parameter in a body, not even one of the whole pull",
     arguments: [
       ("", #"since.pages.param: "/page" is a place in the body of a POST"#),
       (#", pages = { param = "/p" }"#, #"since.pages.param: "/p" is a place in the body of a POST"#),
@@ -89,7 +89,7 @@ struct SinceFaultTests {
   }
 
   @Test(
-    "F3.1, F3.5: with from a whole pull sends param too, beside the parameters of its own pages and body",
+    "53: with from a whole pull sends param too, beside the parameters of its own pages and body",
     arguments: [
       (
         #"pages = { param = "/a/b" }"#, #"param = "/a", from = "0""#,
@@ -109,7 +109,7 @@ struct SinceFaultTests {
   }
 
   @Test(
-    "F3.4: ask needs by_key and a key with the same number of places",
+    "53: ask needs by_key and a key with the same number of places",
     arguments: [
       ("", #"ask = true, key = "/k""#, "ask: needs by_key"),
       ("by_key = \"/t/{key}\"\n", "ask = true", "key: is missing"),
@@ -124,7 +124,7 @@ struct SinceFaultTests {
   }
 
   @Test(
-    "F2.3, F2.4: a mistake of the incremental request is found at the key that makes it, and the resource's once",
+    "53: a mistake of the incremental request is found at the key that makes it, and the resource's once",
     arguments: [
       ("", #"path = "/things/{page}/of/{page}""#, #"since.path: has {page} twice"#),
       ("", #"path = "/things/{cursor}""#, "since.path: has {cursor}, which the style"),
@@ -149,7 +149,7 @@ struct SinceFaultTests {
     #expect(faults.count == 1 && faults[0].contains("resource.thing.\(fault)"), "\(faults)")
   }
 
-  @Test("I9.1: with ask, the default of at with the style after is since.key", arguments: [false, true])
+  @Test("21: with ask, the default of at with the style after is since.key", arguments: [false, true])
   func askedAfter(isNamed: Bool) throws {
     let pages = "pages = { style = \"after\", param = \"a\"\(isNamed ? ", at = \"/id\"" : "") }\n"
     let since = "since = { at = \"/at\", param = \"s\", ask = true, key = \"/ref\" }\n"
@@ -162,7 +162,7 @@ struct SinceFaultTests {
     #expect(try workspace.load(configuration.rendered()).resources == [thing])
   }
 
-  @Test(#"F3.5: whole_every = "never" is accepted with removal = "never""#)
+  @Test(#"53: whole_every = "never" is accepted with removal = "never""#)
   func never() throws {
     let since =
       "since = { at = \"/at\", param = \"s\", whole_every = \"never\", overlap = \"1h\", zone = \"-05:30\" }\n"
@@ -170,7 +170,7 @@ struct SinceFaultTests {
     #expect(try workspace.faults(text).isEmpty)
   }
 
-  @Test("F4.4: tables of rosterd's own are refused", arguments: ["resource_lists", "cache_lists", "cache_overlaid"])
+  @Test("53: tables of rosterd's own are refused", arguments: ["resource_lists", "cache_lists", "cache_overlaid"])
   func reserved(table: String) throws {
     let faults = try workspace.faults(FaultyDefinition.start + "table = \"\(table)\"\n" + FaultyDefinition.columns)
     #expect(faults.count == 1 && faults[0].contains("is a table of rosterd's own"))

@@ -142,7 +142,7 @@ struct TOMLDocumentTests {
     #expect(TOMLDocument.item(text) == expected)
   }
 
-  @Test("T9.1: a syntax error repeats no text except a key's name")
+  @Test("38: a syntax error repeats no text except a key's name")
   func quotes() {
     #expect(
       cause(of: "a = 1\nb = 99999999999999999999999")

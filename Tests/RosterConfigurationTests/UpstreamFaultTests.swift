@@ -3,12 +3,12 @@ import Testing
 
 @testable import RosterDefinition
 
-@Suite("Section 2: faults of auth.send, upstream.proxy and upstream.links")
+@Suite("Configuration: faults of auth.send, upstream.proxy and upstream.links")
 struct UpstreamFaultTests {
   let workspace = Workspace()
 
   @Test(
-    "F7.10: one line names what is wrong and what is allowed, and repeats neither a token nor a password",
+    "53: one line names what is wrong and what is allowed, and repeats neither a token nor a password",
     arguments: faultTable(
       #"""
       auth.send = "geheim"
@@ -71,7 +71,7 @@ struct UpstreamFaultTests {
   }
 
   @Test(
-    "F7.10: a header in upstream.headers is refused only if the flow sends one of its name",
+    "53: a header in upstream.headers is refused only if the flow sends one of its name",
     arguments: [
       "flow = 'static'\nsend = 'PRIVATE-TOKEN: {access_token}'", "flow = 'static'\nsend = '?key={access_token}'",
       "flow = 'none'\nsend = 'Authorization: {access_token}'",

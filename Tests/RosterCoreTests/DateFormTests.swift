@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterCore
 
-@Suite("I2.7, R6.2: forms of dates") struct DateFormTests {
+@Suite("21, 52: forms of dates") struct DateFormTests {
   private static let day: Int64 = 86_400 * 1_000_000_000
 
   private static func since(_ form: TimeForm, value: String = "{since}") -> Since {
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(
-    "R6.4: a value is read in its form, and a start is written in the notation of the record",
+    "52: a value is read in its form, and a start is written in the notation of the record",
     arguments: [
       (.compact, "20261123", "2026-11-23T00:00:00Z", "20261122"),
       (.compact, "20261123T090000Z", "2026-11-23T09:00:00Z", "20261122T090000Z"),
@@ -81,7 +81,7 @@ import Testing
     #expect(other("2026-11-23", than: .rfc3339) == nil && other("2026-11-23", than: .unix) == nil)
   }
 
-  @Test("I14.3: the mark of records without a time is the Date of the first answer, in HTTP's notation")
+  @Test("21: the mark of records without a time is the Date of the first answer, in HTTP's notation")
   func dated() throws {
     var since = Self.since(.http)
     (since.at, since.isDated) = (nil, true)

@@ -8,7 +8,7 @@ import Testing
   private let now = Date(timeIntervalSince1970: 1_795_485_975)
 
   @Test(
-    "R6.1, R6.2: a day is midnight UTC, N days before the day of the clock, in each form",
+    "52: a day is midnight UTC, N days before the day of the clock, in each form",
     arguments: [
       ("{today}", "2026-11-24T00:00:00Z"), ("{today-1d}", "2026-11-23T00:00:00Z"),
       ("{today-7d:date}", "2026-11-17"), ("{today-7d:rfc3339}", "2026-11-17T00:00:00Z"),
@@ -20,7 +20,7 @@ import Testing
     #expect(!DayText(text).hasOddPlaceholder)
   }
 
-  @Test("R6.1: the day begins at midnight UTC")
+  @Test("52: the day begins at midnight UTC")
   func midnight() {
     func day(_ seconds: Double) -> String {
       DayText("{today:date}").filled(at: Date(timeIntervalSince1970: seconds))
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "R6.3: all other text in braces is literal",
+    "52: all other text in braces is literal",
     arguments: [
       "{today-0d}", "{today-36501d}", "{today-7}", "{today-7d:iso}", "{today+1d}", "{todays}", "{today", "{now}", "{}",
       "{page}",
@@ -40,7 +40,7 @@ import Testing
     #expect(DayText(text).hasOddPlaceholder == text.hasPrefix("{today"))
   }
 
-  @Test("R6.1, R6.2: query and body have the day; a time in seconds alone is a number in a body")
+  @Test("52: query and body have the day; a time in seconds alone is a number in a body")
   func resource() {
     var resource = Resource.character
     resource.query = [.init("from", .text("{today-2d:date}")), .init("n", .integer(1))]

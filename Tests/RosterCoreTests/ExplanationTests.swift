@@ -2,7 +2,7 @@ import Testing
 
 @testable import RosterCore
 
-/// Section 1: the text of `rosterctl explain` for each kind of event.
+/// The text of `rosterctl explain` for each kind of event.
 @Suite struct ExplanationTests {
   private static let reasons: [Failure.Reason] = [
     .connection, .dns, .tls, .timeout, .truncated, .malformed, .tooLarge, .partialAnswer, .clientCertificate,
@@ -48,7 +48,7 @@ import Testing
     #expect(explanation.todo != "Nothing.", sourceLocation: sourceLocation)
   }
 
-  @Test("S9.1: distrusted validators are explained, also after successful syncs")
+  @Test("47: distrusted validators are explained, also after successful syncs")
   func distrusted() {
     var resource = DaemonStatus.CachedResource(
       name: "pilot", table: "pilots", records: 8, pages: 4, proof: "weak", absent: 0)
@@ -62,7 +62,7 @@ import Testing
     #expect(explanation.concerned == [.resource("pilot")])
   }
 
-  @Test("I10.2, S9.1: missed records are explained, with the keys that find them sooner")
+  @Test("21, 47: missed records are explained, with the keys that find them sooner")
   func missed() {
     var resource = DaemonStatus.CachedResource(
       name: "pilot", table: "pilots", records: 8, pages: 4, proof: "since", absent: 0)
@@ -74,7 +74,7 @@ import Testing
     #expect(explanation.todo.contains("overlap or a shorter whole_every in [resource.pilot.since]"))
   }
 
-  @Test("I10.2: each resource with missed records gets advice about a table that it has")
+  @Test("21: each resource with missed records gets advice about a table that it has")
   func missedOfBoth() {
     let resources = ["crew", "pilot"].map { name in
       var resource = DaemonStatus.CachedResource(
@@ -91,7 +91,7 @@ import Testing
     #expect(explanation.concerned == [.resource("pilot"), .resource("crew")])
   }
 
-  @Test("S9.1, S18.3: rejected records are explained beside another trouble of the same sync")
+  @Test("47: rejected records are explained beside another trouble of the same sync")
   func rejectsBesideOthers() {
     var situation = situation(failure(), outcome: .published)
     situation.cache.last?.trouble = Diagnosis(.unasked, "not all could be asked for", [.resource("item")])
@@ -105,7 +105,7 @@ import Testing
     #expect(explanation.concerned == [.resource("item")] + situation.rejected)
   }
 
-  @Test("S9.1: a record with and without a reason is concerned once")
+  @Test("47: a record with and without a reason is concerned once")
   func concernedOnce() {
     var situation = situation(failure(), outcome: .published)
     let known = AffectedItem.record("9", of: "item", reason: "upstream lists it no more")
@@ -114,7 +114,7 @@ import Testing
     #expect(Explanation(situation).concerned == [known, other])
   }
 
-  @Test("S9.1: failed and vanished lists are explained with the keys of the parents, also after successful syncs")
+  @Test("47: failed and vanished lists are explained with the keys of the parents, also after successful syncs")
   func lists() {
     var resource = DaemonStatus.CachedResource(
       name: "comment", table: "comments", records: 8, pages: 4, proof: "end", absent: 0)
@@ -237,7 +237,7 @@ import Testing
     #expect(explanation.since == "2026-11-21T05:19:04.000Z")
   }
 
-  @Test("S17.2: explain begins with a refused reload, does not say that all is well, and names the unit")
+  @Test("47: explain begins with a refused reload, does not say that all is well, and names the unit")
   func refusedReload() {
     let last = SyncRecord(id: 3, startedAt: "2026-11-21T05:19:03.000Z", outcome: .published)
     var idle = Situation(.idle, cache: CacheFacts(last: last), path: "/cache/roster.db")
@@ -258,7 +258,7 @@ import Testing
   }
 
   @Test(
-    "S17.1: a service that has failed is neither idle nor starting",
+    "47: a service that has failed is neither idle nor starting",
     arguments: [.idle, .starting] as [DaemonStatus.State])
   func failedService(state: DaemonStatus.State) {
     var situation = Situation(state, cache: CacheFacts(), path: "/cache/roster.db")
@@ -361,7 +361,7 @@ import Testing
     #expect(Explanation(alone).todo.contains("getent hosts up.example. If a daemon should run"))
   }
 
-  @Test("L11.1: a failed service comes first, before the older trouble of the cache")
+  @Test("47: a failed service comes first, before the older trouble of the cache")
   func failedService() {
     var alone = situation(failure(.unreachable, reason: .connection))
     alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")

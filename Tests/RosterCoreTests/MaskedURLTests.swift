@@ -1,7 +1,7 @@
 import RosterCore
 import Testing
 
-@Suite("T9.1: addresses in outputs") struct MaskedURLTests {
+@Suite("38: addresses in outputs") struct MaskedURLTests {
   @Test(
     "The values of parameters with a credential's name are masked, and nothing else",
     arguments: [

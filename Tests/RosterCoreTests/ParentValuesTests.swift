@@ -11,7 +11,7 @@ import Testing
     for odd in ["issue", "Issue.x", "issue.1", "key.x", "issue.a.b", ""] { #expect(ParentColumn(name: odd) == nil) }
   }
 
-  @Test("R5.1: placeholders are filled once, and other braces are literal")
+  @Test("52: placeholders are filled once, and other braces are literal")
   func filling() {
     let text = "{a.x}{today}{key.x} {a.x.y} {b.y}"
     #expect(ParentColumn.filling(text) { "<{b.y}\($0.name)>" } == "<{b.y}a.x>{today}{key.x} {a.x.y} <{b.y}b.y>")
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "E4.1: a list is empty if all conditions on columns of its parent are true",
+    "22: a list is empty if all conditions on columns of its parent are true",
     arguments: [
       ([("n", .equal(.integer(0)))], true), ([("n", .equal(.real(0)))], true), ([("n", .equal(.text("0")))], false),
       ([("n", .equal(.boolean(false)))], true), ([("r", .equal(.integer(2)))], true),

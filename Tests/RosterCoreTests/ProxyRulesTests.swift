@@ -41,7 +41,7 @@ import Testing
     #expect(self.isProxied(list, host: host) == isProxied)
   }
 
-  @Test("T9.1: no way of printing a proxy shows its user and password")
+  @Test("38: no way of printing a proxy shows its user and password")
   func redacted() {
     let secret = ProxyServer(
       host: "::1", port: 1, authorization: .init(user: "roster", password: "geheim"), setting: "upstream.proxy")

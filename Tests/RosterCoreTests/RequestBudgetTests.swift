@@ -1,7 +1,7 @@
 import RosterCore
 import Testing
 
-@Suite("Section 2: limit.budget") struct RequestBudgetTests {
+@Suite("Configuration: limit.budget") struct RequestBudgetTests {
   @Test(
     "A budget is a number, a slash and a duration", arguments: [("10000/1d", 10_000, 86_400.0), ("1/100ms", 1, 0.1)])
   func read(text: String, limit: Int, window: Double) {

@@ -2,7 +2,7 @@ import RosterCore
 import Testing
 
 @Suite struct ResourceTests {
-  @Test("The built-in resource is the contract's: columns in their order, one list, search, pages and by_key")
+  @Test("The built-in resource is the documented one: columns in their order, one list, search, pages and by_key")
   func character() {
     let resource = Resource.character
     #expect(
@@ -22,7 +22,7 @@ import Testing
     #expect(resource.pages.style == .number(param: .query("page"), first: 1, last: .init("/info/pages")))
   }
 
-  @Test("A definition with only the required keys has the contract's defaults")
+  @Test("A definition with only the required keys has the documented defaults")
   func defaults() {
     let resource = Resource(name: "issue", path: "/issues", columns: [])
     #expect(resource.table == "issue")

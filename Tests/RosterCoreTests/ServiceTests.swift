@@ -4,7 +4,7 @@ import Testing
 @Suite("Facts about rosterd's systemd service")
 struct ServiceTests {
   @Test(
-    "T16.1: a credential of a service is named by the file that its unit loads",
+    "47: a credential of a service is named by the file that its unit loads",
     arguments: [
       ("/run/credentials/rosterd.service", "/etc/credstore/rosterd.password", "rosterd"),
       ("/run/credentials/rosterd@stage.service/", "/etc/credstore/rosterd.stage.password", "rosterd@stage"),
@@ -21,13 +21,13 @@ struct ServiceTests {
   }
 
   @Test(
-    "T16.1: a folder that systemd did not make belongs to no service",
+    "47: a folder that systemd did not make belongs to no service",
     arguments: ["", "/etc/rosterd", "/srv/x.service"])
   func folders(directory: String) {
     #expect(ServiceCredentials(directory: directory) == nil)
   }
 
-  @Test("L11.1: the text names the end of the service, and has rosterd's message if rosterd ended by itself")
+  @Test("47: the text names the end of the service, and has rosterd's message if rosterd ended by itself")
   func failures() {
     func text(_ result: String, exit: Int32?, status: String) -> String {
       ServiceFailure(unit: "rosterd@stage", at: nil, result: result, exitStatus: exit, status: status).text

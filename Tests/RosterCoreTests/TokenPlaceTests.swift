@@ -19,7 +19,7 @@ import Testing
     #expect(place.flatMap { TokenPlace($0.text) } == place)
   }
 
-  @Test("The placeholders of all entries are those of T13.2 and {basic}")
+  @Test("The placeholders of all entries are those of auth.login.body and {basic}")
   func placeholders() {
     let places = ["X: {client_id}-{access_token}", "?k={basic}", "/a={password}"].compactMap { TokenPlace($0) }
     #expect(places.placeholders == [.clientID, .accessToken, .basic, .password])

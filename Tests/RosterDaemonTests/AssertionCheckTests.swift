@@ -17,7 +17,7 @@ struct AssertionCheckTests {
     return configuration
   }
 
-  @Test("T17.9: check notes the claims that RFC 7523 requires, and only of an assertion in its sense")
+  @Test("55: check notes the claims that RFC 7523 requires, and only of an assertion in its sense")
   func missingClaims() {
     let client = configuration(.oauth2ClientCredentials, claims: ["iss", "exp"])
     #expect(client.missingClaims?.hasPrefix("auth.jwt.claims has no sub, aud, jti, which RFC 7523 and") == true)
@@ -30,7 +30,7 @@ struct AssertionCheckTests {
     #expect(Configuration().missingClaims == nil)
   }
 
-  @Test("T17.9, F5.6: check reads the key: a missing one is a note, and one that cannot sign is 78")
+  @Test("53, 55: check reads the key: a missing one is a note, and one that cannot sign is 78")
   func key() throws {
     var configuration = configuration(.jwt, claims: ["exp"])
     try configuration.checkAssertionKey(stores: [])

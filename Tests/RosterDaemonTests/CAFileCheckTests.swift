@@ -3,10 +3,10 @@ import RosterDefinition
 import RosterTestSupport
 import Testing
 
-@Suite("Section 2: ca_file")
+@Suite("Configuration: ca_file")
 struct CAFileCheckTests {
   @Test(
-    "F7.12: a ca_file that cannot be used is reported with its line, beside all other faults",
+    "53: a ca_file that cannot be used is reported with its line, beside all other faults",
     arguments: [
       ("/nonexistent.pem", "cannot be read: No such file or directory"),
       ("/dev/null", "cannot be used: it holds no certificate that can be read"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterDaemon
 
-@Suite("Section 2: the files of a client certificate")
+@Suite("Configuration: the files of a client certificate")
 struct ClientCertificateFilesTests {
   let workspace = Workspace()
 
@@ -20,7 +20,7 @@ struct ClientCertificateFilesTests {
     }
   }
 
-  @Test("F6.1: a certificate needs one key, both files are read at start, and base_url is https")
+  @Test("53: a certificate needs one key, both files are read at start, and base_url is https")
   func pairs() throws {
     let certificate = try workspace.write("x", to: "c.pem")
     let key = try workspace.write("x", to: "k.pem")
@@ -47,7 +47,7 @@ struct ClientCertificateFilesTests {
     }
   }
 
-  @Test("F6.2: a key_file that other users can read is refused")
+  @Test("53: a key_file that other users can read is refused")
   func openKey() throws {
     let certificate = try workspace.write("x", to: "c.pem")
     let key = try workspace.write("x", to: "k.pem")

@@ -7,7 +7,7 @@ import Testing
 @testable import RosterDaemon
 @testable import RosterDefinition
 
-@Suite("Section 3: credential files")
+@Suite("Credential files")
 struct CredentialsTests {
   let workspace = Workspace()
 
@@ -28,7 +28,7 @@ struct CredentialsTests {
     #expect(try Credentials(folder: "") == Credentials())
   }
 
-  @Test("L7.1: a credential of the service or an instance is searched in systemd's stores under the unit's name")
+  @Test("55: a credential of the service or an instance is searched in systemd's stores under the unit's name")
   func missing() throws {
     var configuration = Configuration()
     configuration.auth.flow = .oauth2ClientCredentials
@@ -70,7 +70,7 @@ struct CredentialsTests {
     #expect(lacking().isEmpty)
   }
 
-  @Test("L7.1: a relative path, and a link, name the same unit as the absolute path")
+  @Test("55: a relative path, and a link, name the same unit as the absolute path")
   func relativePath() throws {
     let folder = workspace.path("etc")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -84,7 +84,7 @@ struct CredentialsTests {
     #expect(Configuration.unit(ofFile: "\(folder)/other.toml", in: folder) == "other")
   }
 
-  @Test("L7.1: the token store replaces a missing token, and neither an empty file nor another credential")
+  @Test("55: the token store replaces a missing token, and neither an empty file nor another credential")
   func stored() throws {
     var configuration = Configuration()
     configuration.auth.flow = .oauth2Refresh
@@ -102,7 +102,7 @@ struct CredentialsTests {
     #expect(lacking().map { $0.contains("refresh_token is empty: write it") } == [true])
   }
 
-  @Test("L7.1, T8.5: only a token store of the same server, flow and client replaces a missing token")
+  @Test("39, 55: only a token store of the same server, flow and client replaces a missing token")
   func foreignStore() throws {
     var configuration = Configuration()
     configuration.auth.flow = .oauth2Refresh
@@ -136,7 +136,7 @@ struct CredentialsTests {
     #expect(!lacks())
   }
 
-  @Test("L7.1: a file of line ends alone is empty, at the start as in the check")
+  @Test("55: a file of line ends alone is empty, at the start as in the check")
   func lineEnds() throws {
     var configuration = Configuration()
     configuration.auth.flow = .static
@@ -150,7 +150,7 @@ struct CredentialsTests {
     }
   }
 
-  @Test("L7.1: an empty password is a credential")
+  @Test("55: an empty password is a credential")
   func emptyPassword() throws {
     var configuration = Configuration()
     configuration.auth.flow = .exchange
@@ -190,7 +190,7 @@ struct CredentialsTests {
     #expect(throws: failure(path, cause: "File too large", hint: hint)) { try Credentials(folder: workspace.folder) }
   }
 
-  @Test("T16.1: a message names the file that systemd loads, not the copy in the service's folder")
+  @Test("47: a message names the file that systemd loads, not the copy in the service's folder")
   func service() throws {
     let folder = workspace.path("credentials/rosterd.service")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -205,7 +205,7 @@ struct CredentialsTests {
     arguments: [
       "systemd/rosterd.service", "systemd/rosterd@.service", "systemd/examples/rosterd-sync.service",
       "systemd/examples/encrypted-credentials.conf", "man/rosterd.8", "docs/SYSTEMD.md", "docs/CONFIGURATION.md",
-      "docs/CONTRACT.md",
+      "docs/CREDENTIALS.md",
     ])
   func named(file: String) throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
@@ -219,7 +219,7 @@ struct CredentialsTests {
     Failure(.configuration, step: "read a credential", subject: path, cause: cause, hint: hint).with(.missingCredential)
   }
 
-  @Test("L7.3: check names the identity of a session that the token store keeps, and no client_id")
+  @Test("55: check names the identity of a session that the token store keeps, and no client_id")
   func foreignSession() throws {
     var configuration = Configuration()
     configuration.upstream.baseURL = "http://127.0.0.1:8080/api"
@@ -243,7 +243,7 @@ struct CredentialsTests {
     #expect(note() == nil)
   }
 
-  @Test("L5.4: login finds the client of the service in systemd's stores, and names an encrypted file")
+  @Test("36: login finds the client of the service in systemd's stores, and names an encrypted file")
   func loginClient() throws {
     var configuration = Configuration()
     configuration.path = "/etc/rosterd/stage.toml"

@@ -23,7 +23,7 @@ import Testing
     await cache.close()
   }
 
-  @Test("F7.5: no table of a definition has a name of the cache's own")
+  @Test("53: no table of a definition has a name of the cache's own")
   func ownTables() async throws {
     try await open([.character], name: "own")
     let database = try Database(path: workspace.path("own.db"), access: .readOnly)
@@ -54,7 +54,7 @@ import Testing
   private static let mutants = ProcessInfo.processInfo.environment["ROSTER_MUTANTS"].flatMap(Int.init) ?? 400
 
   @Test(
-    "F7.1: a configuration with random changes is valid or has faults; a valid one prints itself and makes a cache")
+    "53: a configuration with random changes is valid or has faults; a valid one prints itself and makes a cache")
   func mutants() async throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../config/sources").path
     let good = try FileManager.default.contentsOfDirectory(atPath: sources).sorted()

@@ -15,7 +15,7 @@ import Testing
   private static let walks = ProcessInfo.processInfo.environment["ROSTER_FEED"].flatMap(UInt64.init) ?? 6
   private static let steps = 60
 
-  @Test("C5.1, C5.4: a follower of changes has exactly the cached characters, through random events and pauses")
+  @Test("7: a follower of changes has exactly the cached characters, through random events and pauses")
   func followed() async throws {
     var reasons: Set<Follower.Reason> = []
     var changes = 0

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterCache
 
-/// A tool that keeps a copy of the characters by the contract's rules for `changes` alone.
+/// A tool that keeps a copy of the characters by the documented rules for `changes` alone.
 struct Follower {
   enum Reason: Hashable { case first, otherFeed, ended, below }
 

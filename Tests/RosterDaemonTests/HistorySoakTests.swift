@@ -19,7 +19,7 @@ import Testing
   /// Maximum size in bytes: a log of 4,000 pages before it is written back, and the pages of sixty characters.
   private static let staging: Int64 = 17 << 20
 
-  @Test("P5.3: history expires syncs and changes, and no file grows with the number of syncs")
+  @Test("9: history expires syncs and changes, and no file grows with the number of syncs")
   func bounded() async throws {
     let environment = ["ROSTERD_CACHE_HISTORY": "\(Self.history)d", "ROSTERD_SYNC_MAX_REMOVAL": "100"]
     let scenario = Scenario(characters: Array(sevenPages.prefix(60)))

@@ -13,7 +13,7 @@ struct LiveScheduleTests {
     Schedule.Settings(interval: interval, jitter: .zero, retryInterval: .seconds(1))
   }
 
-  @Test("F9.1: a reload after the wall clock was set counts the interval from the end of the last sync")
+  @Test("54: a reload after the wall clock was set counts the interval from the end of the last sync")
   func clockChange() {
     for step in [-86_400.0, 0, 86_400] {
       let schedule = LiveSchedule(settings(interval: .seconds(3600)), clock: clock.wallClock)
@@ -25,7 +25,7 @@ struct LiveScheduleTests {
     }
   }
 
-  @Test("C7.4: a cache that is moved aside now is a lost one, also after an earlier one")
+  @Test("43: a cache that is moved aside now is a lost one, also after an earlier one")
   func damaged() {
     for (known, delay) in [(nil, 0.0), (clock.now, 1)] {
       let schedule = LiveSchedule(settings(interval: .seconds(600)), damagedAt: known, clock: clock.wallClock)
@@ -36,7 +36,7 @@ struct LiveScheduleTests {
     }
   }
 
-  @Test("P11.9: a reload after the wall clock was set keeps the end of a rate limit")
+  @Test("25: a reload after the wall clock was set keeps the end of a rate limit")
   func clockChangeWhileHeld() {
     let schedule = LiveSchedule(settings(interval: .seconds(600)), clock: clock.wallClock)
     _ = schedule.next(after: .failed, at: clock.now, hold: clock.now + 900)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct LoopbackReceiverTests {
-  @Test("T11.1: without an answer in time the wait ends, and a late answer finds a closed port")
+  @Test("36: without an answer in time the wait ends, and a late answer finds a closed port")
   func tooLate() async throws {
     let receiver = try LoopbackReceiver()
     let port = try #require(receiver.address.split(separator: ":").last.flatMap { UInt16($0.dropLast()) })
@@ -15,7 +15,7 @@ struct LoopbackReceiverTests {
     #expect(!connects(to: port))
   }
 
-  @Test("T11.6: a receiver listens on the named port, and an occupied port is 69 with its number")
+  @Test("36: a receiver listens on the named port, and an occupied port is 69 with its number")
   func namedPort() async throws {
     let other = try LoopbackReceiver()
     let port = try #require(other.address.split(separator: ":").last.flatMap { UInt16($0.dropLast()) })
@@ -27,7 +27,7 @@ struct LoopbackReceiverTests {
     #expect(await receiver.answer(within: .zero) == nil)
   }
 
-  @Test("L5.1, T11.1: %2B in the browser's answer is a plus sign, and a plus sign is a space")
+  @Test("36: %2B in the browser's answer is a plus sign, and a plus sign is a space")
   func plusSign() async throws {
     #expect(
       try await answer(to: "code=ab%2Bcd%2Fef%3D%3D&state=s&note=a+b") == [
@@ -35,7 +35,7 @@ struct LoopbackReceiverTests {
       ])
   }
 
-  @Test("L5.1: a code with raw characters beside encoded ones is decoded once, and one that is not UTF-8 is no denial")
+  @Test("36: a code with raw characters beside encoded ones is decoded once, and one that is not UTF-8 is no denial")
   func rawCharacters() async throws {
     #expect(try await answer(to: "code=ab|c^d{e}%2Ff=g&state=s") == ["code": "ab|c^d{e}/f=g", "state": "s"])
     #expect(try await answer(to: "code=%E9&state=s") == ["code": "\u{FFFD}", "state": "s"])

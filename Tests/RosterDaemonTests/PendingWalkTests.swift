@@ -15,7 +15,7 @@ import Testing
   /// The seed of a single history to run.
   private static let seed = ProcessInfo.processInfo.environment["ROSTER_SEED"].flatMap(UInt64.init)
 
-  @Test("P4.7, P4.8: pending after a dry run or the removal guard equals what the next sync writes in changes")
+  @Test("51: pending after a dry run or the removal guard equals what the next sync writes in changes")
   func histories() async throws {
     var told = [ChangeKind: Int]()
     for seed in Self.seed.map({ [$0] }) ?? Array(0..<UInt64(Self.histories)) {
@@ -72,13 +72,13 @@ import Testing
               #expect(pending.pull.resources.reduce(0) { $0 + $1.added } == after.records, note)
             }
             if before.outcome == .tried {
-              // A page without a validator is transferred again (P4.8).
+              // A page without a validator is transferred again.
               let again = transfers.withLock { $0 }
               let unconfirmed = definitions.filter { $0.validators == .none || $0.isPost }.map { "/api\($0.path)" }
               #expect(unconfirmed.allSatisfy { path in again.contains { $0.hasPrefix(path) } }, "\(again) \(note)")
               let confirmed = definitions.filter { $0.validators != .none && !$0.isPost }.map { "/api\($0.path)" }
               let twice = again.filter { url in !url.contains("/of/") && confirmed.contains { url.hasPrefix($0) } }
-              // An empty page after a full last one has no validator (G5.8).
+              // An empty page after a full last one has no validator.
               #expect(twice.count <= confirmed.count, "\(twice) \(note)")
             }
             #expect(try CacheReader(path: bench.cachePath).pending().pull == PendingPull(), note)

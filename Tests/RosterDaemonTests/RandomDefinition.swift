@@ -75,8 +75,8 @@ struct RandomDefinition: Sendable {
     tables = states.enumerated().map { Table("t\(number)\($0)", state: $1, using: &dice) }
   }
 
-  /// The values that `resources.proof` may have (P7). A capped total proves only lists that are not longer. A single
-  /// full page that only lacks a next value may not be the whole list (G5.13).
+  /// The values that `resources.proof` may have. A capped total proves only lists that are not longer. A single
+  /// full page that only lacks a next value may not be the whole list.
   var proofs: [String] {
     if totals == .none, [.one, .cursor, .next].contains(style), !tellsMore { return ["end", "weak"] }
     let other = [.number, .offset].contains(style) ? "weak" : "end"

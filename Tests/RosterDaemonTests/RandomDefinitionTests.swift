@@ -25,7 +25,7 @@ import Testing
     return Scenario.Tokens(flow: flows[Int.random(in: 0..<flows.count, using: &dice)], uses: uses)
   }
 
-  @Test("P7.1, P7.5, T3: a published state existed upstream or has a weak proof, with one refresh for each token")
+  @Test("17, 18, 34: a published state existed upstream or has a weak proof, with one refresh for each token")
   func histories() async throws {
     let seeds = Self.seed.map { [$0] } ?? Array(0..<UInt64(Self.histories))
     let refreshes = Mutex(0)
@@ -96,7 +96,7 @@ private struct History {
     #expect(isFresh)
   }
 
-  /// True if no record is left that shows that `by_key` works (P16.5). Upstream emptied the table, or removed the
+  /// True if no record is left that shows that `by_key` works. Upstream emptied the table, or removed the
   /// record of the control question in the meantime.
   private func isUnproven(_ error: String) -> Bool {
     zip(definitions, upstream.seen).contains { definition, states in
@@ -114,7 +114,7 @@ private struct History {
   private mutating func failing() -> (requests: ClosedRange<Int>, status: Int)? {
     guard dice.happens(0.3) else { return nil }
     let first = Int.random(in: 1...10, using: &dice)
-    // With a total that may be capped, 400 after the last page means that no page follows (G5.8).
+    // With a total that may be capped, 400 after the last page means that no page follows.
     let refusal = definitions.contains(where: \.capsTotal) ? 403 : 400
     let status = [refusal, 500, 503][Int.random(in: 0..<3, using: &dice)]
     return (first...(dice.happens(0.4) ? first : 10_000), status)
@@ -153,7 +153,7 @@ private struct History {
 
   /// Expects a state that upstream had at some time of the pull.
   /// - Parameter hasAsked: true if upstream answered for each missing record; otherwise no record of the resource is
-  ///   removed (P8).
+  ///   removed.
   private mutating func expectState(_ before: [String: Set<[String]>], number: Int, hasAsked: Bool) throws {
     let hasChanged = upstream.hasChanged
     let met = upstream.published()

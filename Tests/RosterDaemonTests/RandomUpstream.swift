@@ -127,8 +127,7 @@ extension RandomUpstream.List {
     if dice.happens(0.5) { records.append(records.removeFirst()) } else { records.insert(records.removeLast(), at: 0) }
   }
 
-  /// A record that `where` skips is counted without its key, so a move in a list with such records is not detected
-  /// (P7).
+  /// A record that `where` skips is counted without its key, so a move in a list with such records is not detected.
   private var mayMove: Bool { definition.isPositional && definition.tables.allSatisfy { $0.state == nil } }
 
   fileprivate func holds(_ request: Request) -> Bool { request.url.hasPrefix("/api\(definition.path)") }

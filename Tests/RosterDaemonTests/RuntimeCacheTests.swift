@@ -26,7 +26,7 @@ import Testing
     #expect(try bench.cached() == bench.expected, sentence)
   }
 
-  @Test("P6.5: no validator outlives the cache that was removed")
+  @Test("9: no validator outlives the cache that was removed")
   func removed() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("P6.5, C7.4: no validator outlives a damaged cache: it is moved aside, and everything is pulled again")
+  @Test("9, 43: no validator outlives a damaged cache: it is moved aside, and everything is pulled again")
   func damaged() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("P6.5: a cache restored from an old copy receives the missing records", arguments: [true, false])
+  @Test("9: a cache restored from an old copy receives the missing records", arguments: [true, false])
   func restored(brokenOffAfter: Bool) async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "P6.4, C5.6: pulled pages that were lost or damaged cost a pull, and no published page",
+    "2, 9: pulled pages that were lost or damaged cost a pull, and no published page",
     arguments: [true, false])
   func pulledPagesLost(isDamaged: Bool) async throws {
     try await withBench { bench in
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("C7.3: after damage in a running rosterd the sync fails with 73, and the next one pulls everything again")
+  @Test("43: after damage in a running rosterd the sync fails with 73, and the next one pulls everything again")
   func damagedWhileRunning() async throws {
     try await withBench { bench in
       try await bench.sync()

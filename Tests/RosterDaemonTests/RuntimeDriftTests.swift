@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterDaemon
 
-/// Upstream changes while its pages are pulled (P7). Pages are requested one at a time, so that each test knows which
+/// Upstream changes while its pages are pulled. Pages are requested one at a time, so that each test knows which
 /// were read before.
 @Suite struct RuntimeDriftTests {
   struct Change: Sendable, CustomTestStringConvertible {
@@ -33,7 +33,7 @@ import Testing
   ]
 
   @Test(
-    "P7.1: no record is lost or counted twice, whatever moves while it is pulled", arguments: changes,
+    "18: no record is lost or counted twice, whatever moves while it is pulled", arguments: changes,
     RuntimeResumeTests.validators)
   func once(change: Change, validators: Scenario.Validators) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(4), times: 1, .drift(change.edit))])
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "P7.1, P8.1: with a snapshot and validators no record that upstream has is removed by movements", arguments: changes
+    "11, 18: with a snapshot and validators no record that upstream has is removed by movements", arguments: changes
   )
   func withSnapshot(change: Change) async throws {
     try await withBench { bench in
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("P7.1, P8.6: a removal and an addition during the pull with equal count lose no record")
+  @Test("11, 18: a removal and an addition during the pull with equal count lose no record")
   func balanced() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("P7.9, P4.6, P6.4: pages that never fit are pulled three times; it is 65, and neither they nor validators stay")
+  @Test("9, 18, 40: pages that never fit are pulled three times; it is 65, and neither they nor validators stay")
   func forever() async throws {
     try await withBench { bench in
       try await bench.sync()
@@ -101,7 +101,7 @@ import Testing
       let start = bench.upstream.counts.pageRequests.count
       let mended = try await bench.sync()
       #expect(mended.exit == 0 && mended.resumed == 0)
-      // Validators belong to published pages, never to dropped ones (P6).
+      // Validators belong to published pages, never to dropped ones.
       #expect(bench.requests(after: start).compactMap { $0["If-None-Match"] }.allSatisfy(published.contains))
       #expect(try bench.cached() == bench.expected)
     }
@@ -132,7 +132,7 @@ import Testing
   ]
 
   @Test(
-    "P7.7, P7.8, P7.9: pages with other counts or missing pages are pulled again; if they persist, it is 65",
+    "18: pages with other counts or missing pages are pulled again; if they persist, it is 65",
     arguments: disagreements)
   func disagree(_ what: Disagreement) async throws {
     try await withBench(

@@ -11,7 +11,7 @@ import Testing
   static let validators: [Scenario.Validators] = [.none, .etag, .lastModified(age: .seconds(60))]
 
   @Test(
-    "P4.1, P4.2: a pull that was interrupted at any page transfers none of the received pages again",
+    "40: a pull that was interrupted at any page transfers none of the received pages again",
     arguments: validators, 1...7)
   func brokenOff(validators: Scenario.Validators, page: Int) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(page), times: 1, .status(400))])
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("P4.1: a cancelled sync keeps its pages, and the next start reuses them", arguments: validators)
+  @Test("40: a cancelled sync keeps its pages, and the next start reuses them", arguments: validators)
   func calledBack(validators: Scenario.Validators) async throws {
     var scenario = Scenario(characters: sevenPages)
     scenario.validators = validators
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "P4.3: a page without a validator is reused if it is younger than 15 min and not from the future",
+    "40: a page without a validator is reused if it is younger than 15 min and not from the future",
     arguments: [(0, 4), (899, 4), (900, 0), (-60, 0)] as [(TimeInterval, Int)])
   func age(later: TimeInterval, resumed: Int) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(6), times: 1, .status(400))])
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("P4.3: kept pages are not reused after upstream reports another count", arguments: validators)
+  @Test("40: kept pages are not reused after upstream reports another count", arguments: validators)
   func changedMeanwhile(validators: Scenario.Validators) async throws {
     var scenario = Scenario(characters: sevenPages, rules: [.on(.page(6), times: 1, .status(400))])
     scenario.validators = validators
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("P6.2: a Last-Modified of the same second is no validator: the page could have changed twice in it")
+  @Test("9: a Last-Modified of the same second is no validator: the page could have changed twice in it")
   func youngLastModified() async throws {
     var scenario = Scenario(characters: sevenPages)
     scenario.validators = .lastModified(age: .zero)

@@ -12,7 +12,7 @@ import Testing
 
 /// The report of a sync, from its beginning to its end.
 @Suite struct RuntimeSyncsTests {
-  @Test("P2.4, P12.2: readers see a published sync while it can still be joined and is listed as running")
+  @Test("1, 28: readers see a published sync while it can still be joined and is listed as running")
   func stillJoined() async throws {
     try await withBench { bench in
       try await bench.with { runtime in

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "P5.1, P5.2: a sync that finds nothing new changes no page of the file except those of syncs",
+    "9: a sync that finds nothing new changes no page of the file except those of syncs",
     arguments: RuntimeResumeTests.validators)
   func nothingNew(validators: Scenario.Validators) async throws {
     try await withOldCache(validators) { bench in
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("P3.1, P5.1: a failed sync changes no page of the file except those of syncs")
+  @Test("2, 9: a failed sync changes no page of the file except those of syncs")
   func failed() async throws {
     try await withOldCache(.etag) { bench in
       bench.upstream.update { $0[3] = $0[3].marked(2) }
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "P5.1: one changed character of one text writes one row, and one change with before and after",
+    "9: one changed character of one text writes one row, and one change with before and after",
     arguments: RuntimeResumeTests.validators)
   func oneCharacter(validators: Scenario.Validators) async throws {
     try await withOldCache(validators) { bench in
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test("P5.1: a changed name is written once more in the index of words, and nowhere else")
+  @Test("9: a changed name is written once more in the index of words, and nowhere else")
   func oneName() async throws {
     try await withOldCache(.etag) { bench in
       let before = try FileContent(of: bench.cachePath)
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("P5.1: one more episode is one more row in character_episodes")
+  @Test("9: one more episode is one more row in character_episodes")
   func oneEpisode() async throws {
     try await withOldCache(.etag) { bench in
       let before = try FileContent(of: bench.cachePath)

@@ -3,7 +3,7 @@ import Testing
 @testable import RosterDaemon
 @testable import RosterDefinition
 
-@Suite("S4.5: signs of life")
+@Suite("49: signs of life")
 struct SignsOfLifeTests {
   private let start = SuspendingClock.now
   private let limit = Duration.seconds(167)
@@ -15,7 +15,7 @@ struct SignsOfLifeTests {
     return signs.verdict(at: start + .seconds(seconds), limit: limit)
   }
 
-  @Test("S4.4, S4.5: a sync may be silent as long as an attempt and the waits before it take, and no longer")
+  @Test("49: a sync may be silent as long as an attempt and the waits before it take, and no longer")
   func silent() {
     var signs = SignsOfLife(at: start)
     signs.syncBegan(at: start)
@@ -28,7 +28,7 @@ struct SignsOfLifeTests {
     #expect(verdict(signs, after: 301) == .alive)
   }
 
-  @Test("S4.3: between syncs no sign is needed, and signs of that time do not count for the next sync")
+  @Test("49: between syncs no sign is needed, and signs of that time do not count for the next sync")
   func idle() {
     var signs = SignsOfLife(at: start)
     #expect(verdict(signs, after: 9_999) == .alive)
@@ -40,7 +40,7 @@ struct SignsOfLifeTests {
     #expect(verdict(signs, after: 10_100) == .alive)
   }
 
-  @Test("S4.3: a loop that misses three beats is silent, regardless of the sync")
+  @Test("49: a loop that misses three beats is silent, regardless of the sync")
   func loop() {
     var signs = SignsOfLife(at: start)
     signs.syncBegan(at: start)
@@ -50,7 +50,7 @@ struct SignsOfLifeTests {
   }
 
   @Test(
-    "S4.5, S4.6: the limit is upstream.timeout + retry.max_delay + max_retry_after + 5 s, and more with longer waits")
+    "49: the limit is upstream.timeout + retry.max_delay + max_retry_after + 5 s, and more with longer waits")
   func limitOfConfiguration() {
     var configuration = Configuration()
     #expect(configuration.maxSilenceOfSync == .seconds(30 + 10 + 120 + 5))

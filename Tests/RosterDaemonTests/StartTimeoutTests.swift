@@ -6,7 +6,7 @@ import Testing
 @testable import RosterDaemon
 
 @Suite(.timeLimit(.minutes(1))) struct StartTimeoutTests {
-  @Test("S4.9: a start that makes progress gets more time; one that hangs does not, until it makes progress again")
+  @Test("49: a start that makes progress gets more time; one that hangs does not, until it makes progress again")
   func extends() async throws {
     let clock = ManualClock()
     let bytes = Mutex(0)
@@ -34,7 +34,7 @@ import Testing
     try await start
   }
 
-  @Test("S4.9: bytes that this process reads are progress")
+  @Test("49: bytes that this process reads are progress")
   func reads() async throws {
     let timeout = StartTimeout(clock: ManualClock().wallClock, extend: { _ in })
     let before = try #require(timeout.transferred())

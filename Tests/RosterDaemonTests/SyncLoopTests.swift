@@ -113,7 +113,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     func joined(by request: SyncRequest) -> Bool { takesRetries || !request.retrySession }
   }
 
-  @Test("L1.2: a fresh request never joins a running sync that is not fresh, and any request joins a fresh one")
+  @Test("20: a fresh request never joins a running sync that is not fresh, and any request joins a fresh one")
   func fresh() async throws {
     let (begins, began) = AsyncStream<Bool>.makeStream()
     let (ends, ended) = AsyncStream<Void>.makeStream()
@@ -181,7 +181,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  @Test("P1.11: cancel finds no sync if the next one is postponed at that moment, and a request gets the reason")
+  @Test("26: cancel finds no sync if the next one is postponed at that moment, and a request gets the reason")
   func cancelPostponed() async throws {
     let (asks, asked) = AsyncStream<Void>.makeStream()
     let (decisions, decide) = AsyncStream<Void>.makeStream()
@@ -213,7 +213,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  @Test("T10.8: a request for a new token joins the running sync, and is part of one that it starts")
+  @Test("35: a request for a new token joins the running sync, and is part of one that it starts")
   func newToken() async throws {
     let (begins, began) = AsyncStream<SyncRequest>.makeStream()
     let (ends, ended) = AsyncStream<Void>.makeStream()
@@ -243,7 +243,7 @@ private func cancelled(_ id: Int64) -> SyncRecord {
     }
   }
 
-  @Test("T6.6: a retry that is too late for the running sync is made by the next one")
+  @Test("33: a retry that is too late for the running sync is made by the next one")
   func lateRetry() async throws {
     let (begins, began) = AsyncStream<SyncRequest>.makeStream()
     let number = Mutex<Int64>(6)

@@ -56,7 +56,7 @@ private final class Naps: Sendable {
     await upstream.stop()
   }
 
-  @Test("P11.12: a Retry-After in seconds since 1970 is a day at most, restarts included; the error has its end")
+  @Test("25: a Retry-After in seconds since 1970 is a day at most, restarts included; the error has its end")
   func maxHold() async throws {
     // 2100-01-01.
     try await withSyncs(retryAfter: "4102444800") { _, naps, sync in
@@ -70,7 +70,7 @@ private final class Naps: Sendable {
     }
   }
 
-  @Test("P11.9: a Retry-After from the future, stored by a wrong clock, is dropped")
+  @Test("25: a Retry-After from the future, stored by a wrong clock, is dropped")
   func wrongClock() async throws {
     try await withSyncs(retryAfter: "3600") { _, naps, sync in
       let refused = try await sync()
@@ -81,7 +81,7 @@ private final class Naps: Sendable {
   }
 
   @Test(
-    "P11.10, P11.11: a long Retry-After fails the next sync without a request; near its end a sync waits for it"
+    "25: a long Retry-After fails the next sync without a request; near its end a sync waits for it"
   )
   func holdOutlivesTheProcess() async throws {
     try await withSyncs(retryAfter: "3600") { upstream, naps, sync in

@@ -20,7 +20,7 @@ private func detail(
 
 /// Records of children, and pages of the style `record`.
 @Suite struct ChildTests {
-  @Test("C1.1: a key of a child is read as the key of any other record")
+  @Test("8: a key of a child is read as the key of any other record")
   func keys() throws {
     let numbers = child(resource([idColumn, .init("b", at: at("/b"))], where: [.init(at("/s"), .absent)]))
     let (scan, decoded) = try Decoded.page(
@@ -34,7 +34,7 @@ private func detail(
     #expect(try RecordPlan(texts).hasTextKeys && !RecordPlan(numbers).hasTextKeys && !RecordPlan(numbers).isDetail)
   }
 
-  @Test("E9.1: the answer is the detail of its parent, and null is no record")
+  @Test("52: the answer is the detail of its parent, and null is no record")
   func details() throws {
     let (scan, decoded) = try Decoded.page(#" {"name":"a","x":[1, 2]} "#, resource: detail())
     #expect(scan.records == 1 && Decoded.keys(scan.keys) == ["1"] && scan.storable == 1)
@@ -51,7 +51,7 @@ private func detail(
     #expect(plan.isDetail && !plan.hasTextKeys)
   }
 
-  @Test("E9.1: a detail that cannot be stored, or that where excludes, has the key too")
+  @Test("52: a detail that cannot be stored, or that where excludes, has the key too")
   func rejected() throws {
     let wrong = try Decoded.page(#"{"name":7}"#, resource: detail())
     #expect(wrong.scan.rejects == 1 && wrong.scan.rejectsOfUnknownKey == 0)
@@ -62,7 +62,7 @@ private func detail(
   }
 
   @Test(
-    "E9.1: an answer without a record in its place is malformed",
+    "52: an answer without a record in its place is malformed",
     arguments: [
       ("[]", ""), ("7", ""), ("\"x\"", ""), (#"{"a":1}"#, "/r"), (#"{"r":[{"name":"a"}]}"#, "/r"), ("", ""),
       ("{} {}", ""),
@@ -72,7 +72,7 @@ private func detail(
     #expect(throws: Malformed.self) { try Decoded.page(body, resource: detail(records: records)) }
   }
 
-  @Test("R1.1, R1.2, R1.4: one record of each shape")
+  @Test("52: one record of each shape")
   func shapes() throws {
     let value = [Resource.Column("v", at: at("/value"), .json)]
     for (body, found) in [("7", "7"), ("[1, [2]]", "[1,[2]]"), ("\"null\"", "\"null\""), ("\n[]", "[]")] {
@@ -109,7 +109,7 @@ private func detail(
     #expect(try RecordPlan(one).isDetail == false)
   }
 
-  @Test("R3.2, R3.3: an answer for one key of a child has the value of the key")
+  @Test("13: an answer for one key of a child has the value of the key")
   func answers() throws {
     var values = child(resource(key: "/value", [.init("id", at: at("/value"))]))
     values.shape = .values

@@ -52,7 +52,7 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
   }
 
   @Test(
-    "R4.1: not is true for an absent value, for null, and for a value that differs from each element",
+    "52: not is true for an absent value, for null, and for a value that differs from each element",
     arguments: [
       ([.text("a")], ["null", #""b""#, "1", "{}"], [#""a""#]),
       ([.text("a"), .integer(1), .boolean(false)], ["null", "2", "true", #""1""#, "[]"], [#""a""#, "1.0", "false"]),
@@ -89,7 +89,7 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
     #expect(try scan(#"{"meta":7,"data":{"items":[]}}"#, resource: resource).at.kind == .absent)
   }
 
-  @Test("G2.1, G2.2: the members of a cursor object are read once each; null is absent, and any part malformed")
+  @Test("52: the members of a cursor object are read once each; null is absent, and any part malformed")
   func members() throws {
     func found(_ next: String) throws -> PointedValue.Kind {
       let pages = Resource.Pages(.cursor(param: .everyMember, at: .body(at("/next"))))
@@ -152,7 +152,7 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
     #expect(try Decoded.read(marked, scan: found, decoder: &decoder).records.map(\.key) == ["1"])
   }
 
-  @Test("P8.6, P8.7: the answer for a key is the record or a list; a record that where skips is not found")
+  @Test("11: the answer for a key is the record or a list; a record that where skips is not found")
   func answers() throws {
     let open = resource([idColumn], where: [Resource.Condition(at("/pr"), .absent)], records: "/results")
     var decoder = RecordDecoder(try RecordPlan(open))
@@ -170,7 +170,7 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
     }
   }
 
-  @Test("P9.14: records of one key that differ are counted and reported alike, in a page and in an answer of by_key")
+  @Test("5: records of one key that differ are counted and reported alike, in a page and in an answer of by_key")
   func conflicts() throws {
     let body = Array(#"[{"id":1},{"id":2,"a":1},{"id":2,"a":2},{"id":2,"a":2}]"#.utf8)
     var decoder = RecordDecoder(try RecordPlan(resource([idColumn])))
@@ -181,7 +181,7 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
     }
   }
 
-  @Test("R3.1: by_key_records leads to the record or the list; null is no record; an absent place is malformed")
+  @Test("13: by_key_records leads to the record or the list; null is no record; an absent place is malformed")
   func answersInside() throws {
     var inside = resource([idColumn])
     inside.byKeyRecords = at("/data/0/item")

@@ -83,7 +83,7 @@ private struct Generator {
 
 @Suite struct RandomRecordsTests {
   @Test(
-    "P9.4, P10.1: random records under random definitions equal a slow, plain reading of the rules",
+    "4, 6: random records under random definitions equal a slow, plain reading of the rules",
     arguments: 1...8)
   func random(seed: Int) throws {
     var generator = Generator(dice: SeededDice(seed: UInt64(seed)))

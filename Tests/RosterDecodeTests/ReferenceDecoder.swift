@@ -59,7 +59,7 @@ enum Written {
   /// A string without escapes.
   static func digits(_ text: String) -> Written { .scalar("\"\(text)\"", text: text) }
 
-  /// True for the values that count as absent in place of an object or a list (P9.8, P9.9).
+  /// True for the values that count as absent in place of an object or a list.
   var isEmptyPlaceholder: Bool {
     switch self {
     case .scalar("false", nil), .scalar(_, ""): true
@@ -114,7 +114,7 @@ struct ReferenceDecoder {
     return integer(written, text: text, readsDigits: types.allSatisfy { $0 == .integer }).map { String($0) }
   }
 
-  /// True if an escape of the string is half of a surrogate pair (P9.4).
+  /// True if an escape of the string is half of a surrogate pair.
   private func hasHalfPair(_ written: String) -> Bool {
     var units: [UInt16] = []
     var rest = Array(written.utf8)[...]
@@ -215,8 +215,8 @@ struct ReferenceDecoder {
     text.wholeMatch(of: /[1-9][0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z/) != nil
   }
 
-  /// A whole number of 64 bits, with a fraction of zeros too, or the one that a text of digits writes as JSON would
-  /// (P9.6). With a column of another type at the same place, the value is not converted.
+  /// A whole number of 64 bits, with a fraction of zeros too, or the one that a text of digits writes as JSON would.
+  /// With a column of another type at the same place, the value is not converted.
   private func integer(_ written: String, text: String?, readsDigits: Bool) -> Int64? {
     guard let text else {
       if readsDigits, let whole = written.wholeMatch(of: /(-?[0-9]{1,19})\.0+/) { return Int64(whole.1) }
@@ -229,7 +229,7 @@ struct ReferenceDecoder {
     Double(written).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// Each value on the path to a place must be an object, null, missing or an empty placeholder (P9.8). It may be a
+  /// Each value on the path to a place must be an object, null, missing or an empty placeholder. It may be a
   /// list if the place continues with an index.
   private func passes(_ places: [JSONPointer], row: Written, isElement: Bool) -> Bool {
     for place in places {

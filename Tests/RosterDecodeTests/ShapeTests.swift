@@ -38,7 +38,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(scan.at == other.at || scan.at.kind == other.at.kind, sourceLocation: sourceLocation)
   }
 
-  @Test("R1.1: an element that is not an object is read as its value")
+  @Test("52: an element that is not an object is read as its value")
   func values() throws {
     let numbers = shaped(.values, columns: [integer("id", place: "/value")], key: "/value")
     try expectSame(
@@ -55,7 +55,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     try expectSame(#"{"r":[["a", 1],["b"]]}"#, objects: #"{"r":[{"value":["a", 1]},{"value":["b"]}]}"#, resource: deep)
   }
 
-  @Test("R1.2: each member of a map is a record with the member's name as @key")
+  @Test("52: each member of a map is a record with the member's name as @key")
   func map() throws {
     let pages = shaped(.map, columns: [text("id", place: "/@key"), text("title", place: "/title")], key: "/@key")
     try expectSame(
@@ -76,7 +76,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     }
   }
 
-  @Test("R1.2: a map may be the whole answer, or lie deep in it beside what the pages need")
+  @Test("52: a map may be the whole answer, or lie deep in it beside what the pages need")
   func mapPlaces() throws {
     var whole = shaped(.map, columns: [text("id", place: "/@key")], key: "/@key", records: "")
     #expect(try Decoded.page(#"{"b":1,"a":{}}"#, resource: whole).decoded.records.map(\.key) == ["b", "a"])
@@ -88,14 +88,14 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.records.map(\.key) == ["b"] && decoded.records[0].extra == #"{"a":1}"#)
   }
 
-  @Test("R1.2, P7: a name that occurs twice is a key that occurs twice")
+  @Test("18, 52: a name that occurs twice is a key that occurs twice")
   func twice() throws {
     let (scan, _) = try Decoded.page(
       #"{"r":{"a":1,"a":2}}"#, resource: shaped(.map, columns: [text("id", place: "/@key")], key: "/@key"))
     #expect(Decoded.keys(scan.keys, isText: true) == ["a", "a"])
   }
 
-  @Test("R1.3: a value of a map that has a member @key itself is rejected, with its name as key")
+  @Test("52: a value of a map that has a member @key itself is rejected, with its name as key")
   func ownName() throws {
     let (scan, decoded) = try Decoded.page(
       #"{"r":{"a":{"@key":"b"},"c":{"@key":null},"d":{}}}"#,
@@ -106,7 +106,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.records.map(\.key) == ["d"])
   }
 
-  @Test("R1.4, R1.6: the values of a row are called by their number; what no column takes is in extra by it")
+  @Test("4, 52: the values of a row are called by their number; what no column takes is in extra by it")
   func rows() throws {
     let rows = shaped(
       .rows, columns: [integer("id", place: "/1"), text("name", place: "/0"), text("deep", place: "/2/a")], key: "/1")
@@ -125,7 +125,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.records.map(\.extra) == [#"{"3":4}"#])
   }
 
-  @Test("R1.4: an element that is not a list is rejected")
+  @Test("52: an element that is not a list is rejected")
   func notARow() throws {
     let (scan, decoded) = try Decoded.page(
       #"{"r":[{"0":1},7,[2]]}"#, resource: shaped(.rows, columns: [integer("id", place: "/0")], key: "/0"))
@@ -134,7 +134,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.rejects.map(\.document) == [#"{"0":1}"#, "7"] && decoded.records.map(\.key) == ["2"])
   }
 
-  @Test("R1.4: with row_names a value is called by its name, wherever the names are", arguments: [true, false])
+  @Test("52: with row_names a value is called by its name, wherever the names are", arguments: [true, false])
   func names(areFirst: Bool) throws {
     let named = shaped(
       .rows, columns: [integer("id", place: "/id"), text("b", place: "/b"), json("tags", place: "/tags")], key: "/id",
@@ -156,7 +156,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     }
   }
 
-  @Test("R1.5: names that are no list of different texts are malformed; a row with more values is rejected")
+  @Test("52: names that are no list of different texts are malformed; a row with more values is rejected")
   func oddNames() throws {
     let named = shaped(
       .rows, columns: [integer("id", place: "/id"), text("b", place: "/b")], key: "/id", names: "/names")
@@ -173,7 +173,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(decoded.records.map(\.columns) == [["2", nil], ["3", "x"]])
   }
 
-  @Test("R3.1: an answer for one key without a row needs no names; one with a row does")
+  @Test("13: an answer for one key without a row needs no names; one with a row does")
   func answerWithoutRow() throws {
     var named = shaped(.rows, columns: [integer("id", place: "/id")], key: "/id", names: "/names")
     (named.byKey, named.byKeyRecords) = ("/r/{key}", at("/r"))
@@ -185,7 +185,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(try decoder.scan(answer: Array(#"{"r":[[1]],"names":["id"]}"#.utf8)).keys.count == 1)
   }
 
-  @Test("R1: conditions and the value of the last record are those of the record's object")
+  @Test("52: conditions and the value of the last record are those of the record's object")
   func places() throws {
     let after = { (place: String) in Resource.Pages(.after(param: .query("a"), at: at(place))) }
     try expectSame(
@@ -212,7 +212,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
       resource: shaped(.rows, columns: [integer("id", place: "/id")], key: "/id", names: "/names", pages: after("/id")))
   }
 
-  @Test("R3.2, R3.3: an answer for one key becomes a map of that name, or a list of that key")
+  @Test("13: an answer for one key becomes a map of that name, or a list of that key")
   func answers() throws {
     func body(_ resource: Resource, key: String, answer: String) throws -> String? {
       var decoder = RecordDecoder(try RecordPlan(resource))
@@ -233,7 +233,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
         == #"["é"]"#)
   }
 
-  @Test("R3.1, R3.3: an empty list where a list answers for one value means that the value was not found")
+  @Test("13: an empty list where a list answers for one value means that the value was not found")
   func emptyAnswers() throws {
     func isFound(_ answer: String, records: JSONPointer = JSONPointer(), byKey: String) throws -> Bool {
       var numbers = shaped(.values, columns: [integer("id", place: "/value")], key: "/value")
@@ -246,7 +246,7 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
     #expect(try isFound("[]", byKey: "/things/{key}"))
   }
 
-  @Test("R1: random records of each shape are read as their objects")
+  @Test("52: random records of each shape are read as their objects")
   func random() throws {
     var random = SeededDice(seed: 24)
     let names = ["a", "id", "z", "é", "0", "10", "value", "x\\\"y"]

@@ -12,7 +12,7 @@ private func stored(_ record: String, resource: Resource) throws -> [String?] {
   return try #require(decoded.records.first).columns
 }
 
-/// The rule of P9 that a record breaks.
+/// The reason for which a record is rejected.
 private func reason(_ record: String, resource: Resource) throws -> String {
   let (scan, decoded) = try Decoded.page(#"[\#(record)]"#, resource: resource)
   #expect(scan.rejects == 1 && scan.storable == 0)
@@ -25,7 +25,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
 
 @Suite struct StorableTests {
   @Test(
-    "P9.5, P9.6, P9.7: each type of column takes its values, null and absent",
+    "6: each type of column takes its values, null and absent",
     arguments: [
       (.text, #""a\u00fc\"b""#, "aü\"b"), (.text, #""""#, ""), (.text, "null", ""),
       (.integer, "0", "0"), (.integer, "-9223372036854775808", "-9223372036854775808"),
@@ -70,7 +70,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9.5, P9.6, P9.7: an absent column is '' if it is text, otherwise NULL; a nullable text is NULL")
+  @Test("6: an absent column is '' if it is text, otherwise NULL; a nullable text is NULL")
   func absent() throws {
     for type in Resource.ColumnType.allCases {
       #expect(try stored(#"{"id":1}"#, resource: column(type)) == ["1", type == .text ? "" : nil])
@@ -81,7 +81,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
   }
 
   @Test(
-    "P9.1, P9.6: a value of another type is a reject with its key and its reason",
+    "5, 6: a value of another type is a reject with its key and its reason",
     arguments: [
       (.text, ["1", "true", "[]", "{}"], "v is not a string"),
       (
@@ -108,7 +108,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9.4: an integer key is any integer of 64 bits, a text key a string that is not empty")
+  @Test("6: an integer key is any integer of 64 bits, a text key a string that is not empty")
   func keys() throws {
     let integers = resource([idColumn])
     for key in ["1.5", "1e0", "9223372036854775808", "-9223372036854775809", #""9223372036854775808""#] {
@@ -131,7 +131,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
   }
 
   @Test(
-    "P9.4: a text key with half of a surrogate pair is a reject without a key, because different ones would be one key",
+    "6: a text key with half of a surrogate pair is a reject without a key, because different ones would be one key",
     arguments: [#"\ud800"#, #"\udc00"#, #"a\ud800b"#, #"\ud800\u0061"#, #"\ud800\ud801\udc37"#])
   func halfPairs(key: String) throws {
     let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug"))])
@@ -145,7 +145,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     #expect(Decoded.keys(whole.keys, isText: true) == ["\u{10437}", #"\ud800"#])
   }
 
-  @Test("P9.4: the reason names the type of a key that its column does not take")
+  @Test("6: the reason names the type of a key that its column does not take")
   func mistypedKeys() throws {
     let integers = resource([idColumn])
     for (key, kind) in [
@@ -160,7 +160,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9.1: a reject whose text key has escapes has the decoded key")
+  @Test("5: a reject whose text key has escapes has the decoded key")
   func escapedRejectKey() throws {
     let texts = resource(key: "/slug", [Resource.Column("slug", at: at("/slug")), Resource.Column("n", at: at("/n"))])
     let (scan, decoded) = try Decoded.page(#"[{"slug":"\u0061","n":1}]"#, resource: texts)
@@ -168,7 +168,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     #expect(decoded.rejects.map(\.key) == ["a"])
   }
 
-  @Test("P9.8: an object on the way to a column is an object, empty or absent; a list if an element is addressed")
+  @Test("6: an object on the way to a column is an object, empty or absent; a list if an element is addressed")
   func ways() throws {
     let nested = resource([
       idColumn, Resource.Column("u", at: at("/user/login")), Resource.Column("l", at: at("/labels/1/name")),
@@ -194,7 +194,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     #expect(try reason(#"{"id":1,"labels":7}"#, resource: nested) == "labels is not an object")
   }
 
-  @Test("P9.9: a list is a list, empty or absent, and its elements fit its columns")
+  @Test("6: a list is a list, empty or absent, and its elements fit its columns")
   func lists() throws {
     let list = { (columns: [Resource.Column]) in
       resource([idColumn], lists: [Resource.List(table: "thing_l", at: at("/l"), columns: columns)])
@@ -230,7 +230,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
       ])
   }
 
-  @Test("P9.9: bare elements may have every type; null is '' or NULL")
+  @Test("6: bare elements may have every type; null is '' or NULL")
   func bareElements() throws {
     let types: [(Resource.ColumnType, String, [String?])] = [
       (.text, #"["a", "\u0062", null]"#, ["a", "b", ""]), (.integer, #"[1,"-2",null]"#, ["1", "-2", nil]),
@@ -245,7 +245,7 @@ private func reason(_ record: String, resource: Resource) throws -> String {
     }
   }
 
-  @Test("P9.4: a record deeper than 128 levels is one reject; 128 levels are kept")
+  @Test("6: a record deeper than 128 levels is one reject; 128 levels are kept")
   func depth() throws {
     let nested = { (levels: Int) in String(repeating: "[", count: levels) + String(repeating: "]", count: levels) }
     #expect(try stored(#"{"id":1,"x":\#(nested(127))}"#, resource: resource([idColumn])) == ["1"])

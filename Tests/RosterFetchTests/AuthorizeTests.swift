@@ -54,7 +54,7 @@ import Testing
     func add(_ duration: Duration) { durations.withLock { $0.append(duration) } }
   }
 
-  @Test("T1.3: a request whose 401s all arrive late is sent with each current token, and causes no refresh")
+  @Test("29: a request whose 401s all arrive late is sent with each current token, and causes no refresh")
   func alwaysLate() async throws {
     try await withKeeper { keeper, grants in
       let sent = Mutex(0)
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(
-    "T3.3: only an answer below 400, or 404, shows that a brand-new token works; until then a 401 causes no refresh",
+    "34: only an answer below 400, or 404, shows that a brand-new token works; until then a 401 causes no refresh",
     arguments: [200, 304, 404, 400, 403, 429, 500, 503])
   func provesToken(status: Int) async throws {
     try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, grants in
@@ -96,7 +96,7 @@ import Testing
 
   /// Answers 401 to each token for the first of its requests, so that only one that is tried again succeeds.
   @Test(
-    "T3.1: one request tries a brand-new token again after 1, 2 and 4 s, and all others wait for it", arguments: 0...3)
+    "34: one request tries a brand-new token again after 1, 2 and 4 s, and all others wait for it", arguments: 0...3)
   func brandNew(refusals: Int) async throws {
     let waits = Waits()
     try await withKeeper(clock: Self.hasty(waits)) { keeper, grants in
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "T3.2: a request that had succeeded decides whether a refusal is about the token or about the list",
+    "34: a request that had succeeded decides whether a refusal is about the token or about the list",
     arguments: [true, false])
   func witness(isOfList: Bool) async throws {
     let waits = Waits()
@@ -158,7 +158,7 @@ import Testing
     .init("WWW-Authenticate", #"Bearer realm="x", error="\#(error)", error_description="d""#)
   }
 
-  @Test("T3.7: insufficient_scope causes no refresh, and its answer counts for the list", arguments: [401, 403])
+  @Test("34: insufficient_scope causes no refresh, and its answer counts for the list", arguments: [401, 403])
   func scope(status: Int) async throws {
     try await withKeeper(accessToken: "a0") { keeper, grants in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost")]) { _ in
@@ -177,7 +177,7 @@ import Testing
   }
 
   @Test(
-    "T3.8: invalid_token at any status and what auth.expired names cause one refresh and one repeat",
+    "34: invalid_token at any status and what auth.expired names cause one refresh and one repeat",
     arguments: [
       (400, "invalid_token", ""), (403, "invalid_token", ""), (419, "", ""), (440, "", ""), (498, "", ""),
       (403, "", ""), (302, "", ""), (200, "", #"{"errors":[{"extensions":{"code":"invalid-jwt"}}]}"#),
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test("T3.8: a condition that fits every page fails the sync after one refresh, and the message names its key")
+  @Test("34: a condition that fits every page fails the sync after one refresh, and the message names its key")
   func expiredAlways() async throws {
     try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, grants in
       let expired = Self.expired(where: ("/data", .present))
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  @Test("T3.3: after eight refreshes without an expiry in a sync, the next one comes a minute after the last")
+  @Test("34: after eight refreshes without an expiry in a sync, the next one comes a minute after the last")
   func unexplained() async throws {
     let waits = Waits()
     try await withKeeper(accessToken: "a0", clock: Self.hasty(waits)) { keeper, grants in
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  @Test("T2.2, P1.9: a request that is sent again waits for its own turn, and has the token of that moment")
+  @Test("27, 30: a request that is sent again waits for its own turn, and has the token of that moment")
   func sentAgain() async throws {
     let clock = ManualClock()
     let pacer = RequestPacer(rate: 0.1, clock: clock.wallClock)
@@ -251,7 +251,7 @@ import Testing
     }
   }
 
-  @Test("T2.2: a token that expired while its request waited for a connection is replaced first, once")
+  @Test("30: a token that expired while its request waited for a connection is replaced first, once")
   func outlivedWithoutConnection() async throws {
     let clock = ManualClock()
     try await withKeeper(clock: clock.wallClock, expiresIn: 100) { keeper, grants in
@@ -277,7 +277,7 @@ import Testing
     }
   }
 
-  @Test("T2.2: a token that expired while its request waited for limit.rate is not sent")
+  @Test("30: a token that expired while its request waited for limit.rate is not sent")
   func outlived() async throws {
     let clock = ManualClock()
     let start = clock.now
@@ -306,7 +306,7 @@ import Testing
     }
   }
 
-  @Test("P11.6: a 403 that is a rate limit ends no session, even if logout_status names 403")
+  @Test("25: a 403 that is a rate limit ends no session, even if logout_status names 403")
   func spent() async throws {
     try await withKeeper(accessToken: "a0") { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
@@ -326,7 +326,7 @@ import Testing
     }
   }
 
-  @Test("T3.2, P11.10: a 401 that ends the sync reports its Retry-After")
+  @Test("25, 34: a 401 that ends the sync reports its Retry-After")
   func refusedForLonger() async throws {
     try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [419])]) { request in
@@ -340,7 +340,7 @@ import Testing
     }
   }
 
-  @Test("T3.6: the failure of a refused token names the resource, the page and the address")
+  @Test("34: the failure of a refused token names the resource, the page and the address")
   func refusedPage() async throws {
     try await withKeeper(accessToken: "a0", clock: Self.hasty()) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost", logout: [403])]) { request in
@@ -362,7 +362,7 @@ import Testing
   }
 
   @Test(
-    "T3.5: after a 401 without a flow the hint proposes flow = \"basic\" if one of the challenges is Basic",
+    "34: after a 401 without a flow the hint proposes flow = \"basic\" if one of the challenges is Basic",
     arguments: [
       (#"Basic realm="x""#, true), (#"basic realm="x", charset="UTF-8""#, true),
       (#"Bearer realm="a, b", BASIC realm="c""#, true), (#"Bearer realm="a, Basic b""#, false), ("Basically", false),
@@ -380,7 +380,7 @@ import Testing
   }
 
   @Test(
-    "T14.3: the message names a scheme that rosterd does not have, unless upstream offers one that it has",
+    "47: the message names a scheme that rosterd does not have, unless upstream offers one that it has",
     arguments: [
       (["Digest realm=\"a\", qop=\"auth\", nonce=\"x\""], "Digest"), (["Negotiate", "NTLM"], "Negotiate"),
       (["ntlm"], "NTLM"), (["Digest realm=\"a\"", "Basic realm=\"a\""], nil), (["Bearer"], nil),
@@ -417,7 +417,7 @@ import Testing
     }
   }
 
-  @Test("T8.1, T8.4: a token in the query goes only to base_url's origin, and no shown address has it")
+  @Test("38, 39: a token in the query goes only to base_url's origin, and no shown address has it")
   func parameter() async throws {
     try await withKeeper(accessToken: "a0", send: [TokenPlace(.parameter, name: "api_key")]) { keeper, _ in
       let send = Interceptor.chain([.authorize(keeper, baseURL: "http://localhost/api")]) { request in

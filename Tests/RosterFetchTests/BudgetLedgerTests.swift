@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("P1.10: limit.budget over restarts", .timeLimit(.minutes(1))) struct BudgetLedgerTests {
+@Suite("26: limit.budget over restarts", .timeLimit(.minutes(1))) struct BudgetLedgerTests {
   private let workspace = Workspace()
   private let clock = ManualClock()
   private let rule = RequestBudget(limit: 10, window: .seconds(60))
@@ -27,7 +27,7 @@ import Testing
     for _ in 0..<count { ledger.ended(try await ledger.spend(), isSent: true) }
   }
 
-  @Test("P1.10: every sent request counts in the next process, however the previous one ended")
+  @Test("26: every sent request counts in the next process, however the previous one ended")
   func restart() async throws {
     try await send(7, by: try ledger(rule))
     clock.advance(by: .seconds(30))
@@ -40,7 +40,7 @@ import Testing
     #expect(try ledger(rule).usage?.used == 3)
   }
 
-  @Test("P1.10: a killed process has counted its requests in flight, as they may have reached upstream")
+  @Test("26: a killed process has counted its requests in flight, as they may have reached upstream")
   func killed() async throws {
     _ = try await ledger(rule).spend()
     clock.advance(by: .seconds(59))
@@ -74,7 +74,7 @@ import Testing
     #expect(try ledger(rule).usage?.used == 0)
   }
 
-  @Test("P1.12, P1.13: a sync that the budget interrupted starts when the window is empty, restarts included")
+  @Test("26: a sync that the budget interrupted starts when the window is empty, restarts included")
   func short() async throws {
     let first = try ledger(rule)
     try await send(2, by: first)
@@ -119,7 +119,7 @@ import Testing
     #expect(try ledger(rule).usage?.used == 3)
   }
 
-  @Test("P1.12: a request without room is refused after the ones in flight have ended, and no other gets in meanwhile")
+  @Test("26: a request without room is refused after the ones in flight have ended, and no other gets in meanwhile")
   func drained() async throws {
     let ledger = try ledger(RequestBudget(limit: 2, window: .milliseconds(100)))
     let first = try await ledger.spend()
@@ -146,7 +146,7 @@ import Testing
     #expect(failure?.kind == .cannotWrite && failure?.subject == path)
   }
 
-  @Test("P1.10: counted requests hold for another window, and for a budget that was removed and added again")
+  @Test("26: counted requests hold for another window, and for a budget that was removed and added again")
   func changed() async throws {
     let ledger = try ledger(rule)
     try await send(7, by: ledger)

@@ -25,8 +25,8 @@ private final class Counted {
   }
 }
 
-@Suite("P1.10: limit.budget") struct BudgetTests {
-  @Test("P1.10: a window has room for `limit` requests, and for the next one when its first has left it")
+@Suite("26: limit.budget") struct BudgetTests {
+  @Test("26: a window has room for `limit` requests, and for the next one when its first has left it")
   func window() {
     let budget = Counted(tenInAMinute)
     for second in 0..<10 { #expect(budget.send(at: .seconds(second))) }
@@ -36,7 +36,7 @@ private final class Counted {
     #expect(budget.used(at: .seconds(3600)) == 0)
   }
 
-  @Test("P1.10: a request counts until a window after its end, as it may have reached upstream then")
+  @Test("26: a request counts until a window after its end, as it may have reached upstream then")
   func latency() throws {
     let budget = Counted(RequestBudget(limit: 1, window: .seconds(60)))
     let id = try #require(budget.spend(at: .zero))
@@ -45,14 +45,14 @@ private final class Counted {
     #expect(budget.used(at: .seconds(159)) == 1 && budget.used(at: .seconds(160)) == 0)
   }
 
-  @Test("P1.10: a request that cannot have reached upstream does not count")
+  @Test("26: a request that cannot have reached upstream does not count")
   func unsent() {
     let budget = Counted(tenInAMinute)
     for _ in 0..<100 { #expect(budget.send(at: .zero, isSent: false)) }
     #expect(budget.used(at: .zero) == 0)
   }
 
-  @Test("P1.11, P1.13: a sync waits until it fits; one that is larger than the budget waits for an empty window")
+  @Test("26: a sync waits until it fits; one that is larger than the budget waits for an empty window")
   func wait() throws {
     let budget = Counted(tenInAMinute)
     #expect(budget.wait(for: 10, at: .zero) == nil && budget.wait(for: 1000, at: .zero) == nil)
@@ -68,7 +68,7 @@ private final class Counted {
     #expect(budget.wait(for: 10, at: .seconds(56)) == .seconds(59))
   }
 
-  @Test("P1.10: another budget counts the requests that the window still knows")
+  @Test("26: another budget counts the requests that the window still knows")
   func changed() {
     let budget = Counted(tenInAMinute)
     for _ in 0..<10 { #expect(budget.send(at: .zero)) }
@@ -78,7 +78,7 @@ private final class Counted {
     #expect(budget.used(at: .seconds(10)) == 2 && !budget.send(at: .seconds(10)) && budget.send(at: .seconds(11)))
   }
 
-  @Test("P1.10: a reload with a longer window counts the requests of that window, as a restart does")
+  @Test("26: a reload with a longer window counts the requests of that window, as a restart does")
   func longerWindow() {
     let budget = Counted(RequestBudget(limit: 50, window: .seconds(1)))
     for second in 0..<300 { #expect(budget.send(at: .seconds(second * 2))) }
@@ -121,7 +121,7 @@ private final class Counted {
     return walk
   }
 
-  @Test("P1.10: upstream never sees more than the limit in any window, for random requests of random duration")
+  @Test("26: upstream never sees more than the limit in any window, for random requests of random duration")
   func anyWindow() {
     var refused = 0
     for seed in UInt64(1)...60 {

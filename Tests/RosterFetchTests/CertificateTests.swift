@@ -53,7 +53,7 @@ private struct Refusal: CustomTestStringConvertible {
     Refusal(certificate: "unnamed", words: "names no host: it has no subjectAltName"),
   ]
 
-  @Test("P11.17: each reason to refuse a certificate has its own message, and nothing is retried")
+  @Test("24: each reason to refuse a certificate has its own message, and nothing is retried")
   func refused() async throws {
     try await Authority.with(Self.make) { authority in
       for refusal in Self.refusals {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("T15: a client certificate")
+@Suite("37: a client certificate")
 struct ClientCertificateTests {
   private static let make =
     Authority.make + #"""
@@ -40,7 +40,7 @@ struct ClientCertificateTests {
     return fault
   }
 
-  @Test("F6.1, F6.2: what is no pair in PEM has a reason of its own")
+  @Test("53: what is no pair in PEM has a reason of its own")
   func flaws() async throws {
     try await Authority.with(Self.make) { authority in
       #expect(throws: ClientCertificate.Flaw.noCertificate) {
@@ -60,7 +60,7 @@ struct ClientCertificateTests {
     }
   }
 
-  @Test("F6.3: a weak key or signature is refused by the name of its certificate, and the signature of a root is not")
+  @Test("53: a weak key or signature is refused by the name of its certificate, and the signature of a root is not")
   func weak() async throws {
     try await Authority.with(Self.makeWeak) { authority in
       for (chain, cause) in [
@@ -99,7 +99,7 @@ struct ClientCertificateTests {
     """#
 
   @Test(
-    "T15.4: an alert about the client's certificate is 77, is not retried, and has a cause of its own",
+    "47: an alert about the client's certificate is 77, is not retried, and has a cause of its own",
     arguments: ["tls1_2", "tls1_3"])
   func alerts(version: String) async throws {
     try await Authority.with(Self.make) { authority in
@@ -122,7 +122,7 @@ struct ClientCertificateTests {
   }
 
   @Test(
-    "T15.4: nginx's 400 about a client certificate is one, and no other answer",
+    "47: nginx's 400 about a client certificate is one, and no other answer",
     arguments: [
       (400, "<title>400 No required SSL certificate was sent</title>", "the server requires a client certificate"),
       (400, "<title>400 The SSL certificate error</title>", "the server refuses the client certificate"),
@@ -134,7 +134,7 @@ struct ClientCertificateTests {
     #expect(alert.map { $0.kind == .refused && $0.reason == .clientCertificate } ?? (cause == nil))
   }
 
-  @Test("T15.4: handshake_failure is one only if the server had requested a certificate")
+  @Test("47: handshake_failure is one only if the server had requested a certificate")
   func otherFailure() async throws {
     try await Authority.with(Self.make) { authority in
       // A cipher that this client does not have.
@@ -145,7 +145,7 @@ struct ClientCertificateTests {
     }
   }
 
-  @Test("T15.1: it is presented to its origins only")
+  @Test("39: it is presented to its origins only")
   func otherOrigin() async throws {
     try await Authority.with(Self.make) { authority in
       try await authority.serve("good", mode: "-HTTP -CAfile ca.pem -Verify 1 -verify_return_error") { _, port in

@@ -6,7 +6,7 @@ import Testing
 @testable import RosterFetch
 
 @Suite struct ConnectionPoolTests {
-  @Test("P1.3: requests beyond the limit of connections wait for one, and none is lost")
+  @Test("27: requests beyond the limit of connections wait for one, and none is lost")
   func limit() async throws {
     try await withTransport(Scenario(), settings: .init(connections: 1)) { upstream, transport in
       upstream.hold(.anyPage)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("T2.2: a request whose token expired before it had a connection is not sent, and its connection is kept")
+  @Test("30: a request whose token expired before it had a connection is not sent, and its connection is kept")
   func outlived() async throws {
     try await withTransport(Scenario()) { upstream, transport in
       var request = Request(.get, "\(upstream.baseURL)/character?page=1")
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("T2.2: a request whose token expires while it waits for another request is not sent")
+  @Test("30: a request whose token expires while it waits for another request is not sent")
   func outlivedInLine() async throws {
     try await withTransport(Scenario(), settings: .init(connections: 1)) { upstream, transport in
       upstream.hold(.anyPage)

@@ -36,7 +36,7 @@ import Testing
     return next.address
   }
 
-  @Test("G2.1: all members are sent, encoded, and replace the parameters of the same name in `query`")
+  @Test("52: all members are sent, encoded, and replace the parameters of the same name in `query`")
   func replaced() throws {
     #expect(paging.first().address == "/api.php?action=query&continue=&format=json")
     #expect(
@@ -44,7 +44,7 @@ import Testing
         == "/api.php?action=query&format=json&continue=gapcontinue%7C%7C&deep=true&gapcontinue=B%26%C3%A9&n=20")
   }
 
-  @Test("G2.1: the object replaces `query`, not the object before it")
+  @Test("52: the object replaces `query`, not the object before it")
   func notAccumulated() throws {
     guard case .page(let second) = try paging.next(after: paging.first(), try facts(#"{"a":"1"}"#)),
       case .page(let third) = try paging.next(after: second, try facts(#"{"b":"2"}"#))
@@ -55,7 +55,7 @@ import Testing
     #expect(third.address == "/api.php?action=query&continue=&format=json&b=2")
   }
 
-  @Test("G2.1: with POST the members are query parameters too, and the body is unchanged")
+  @Test("52: with POST the members are query parameters too, and the body is unchanged")
   func post() throws {
     var resource = paging.resource
     resource.method = .post
@@ -69,7 +69,7 @@ import Testing
     #expect(next.request.body == Array(#"{"q":"x"}"#.utf8))
   }
 
-  @Test("G2.1, T8.2: a member named like auth.send's parameter is not sent; one that repeats the token is refused")
+  @Test("39, 52: a member named like auth.send's parameter is not sent; one that repeats the token is refused")
   func token() throws {
     let token = Response.SentToken(["s3cret-t0ken"], parameters: ["api_key"])
     let start = "/api.php?action=query&continue=&format=json"
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("G2.2: an absent, null or empty object ends the list; any other value is malformed")
+  @Test("52: an absent, null or empty object ends the list; any other value is malformed")
   func ends() throws {
     for end in ["null", "{}", #"{"a":null}"#] { #expect(try second(end) == nil) }
     for odd in [#""x""#, "7", "true", "[]", #"[{"a":1}]"#] {
@@ -92,12 +92,12 @@ import Testing
     for part in ["[]", "{}"] { #expect(throws: (any Error).self) { try facts(#"{"a":\#(part)}"#) } }
   }
 
-  @Test("G2.2: the same members in another order are the same object")
+  @Test("52: the same members in another order are the same object")
   func order() throws {
     #expect(try second(#"{"a":"1","b":"2"}"#) == second(#"{"b":"2","a":"1"}"#))
   }
 
-  @Test("P4.4: a kept page leads to the same object, whatever its members contain")
+  @Test("40: a kept page leads to the same object, whatever its members contain")
   func kept() throws {
     let told = try facts(#"{"a":"x\"\u0301:","b":12,"c":1.50,"d":true,"e":""}"#)
     let kept = ListFacts(records: 1, count: nil, last: nil, continuation: told.continuation)

@@ -25,7 +25,7 @@ final class Naps: Sendable {
   }
 }
 
-/// P11 with real connections: the fetcher with its retry, and the interceptors that the retry table concerns.
+/// Real connections: the fetcher with its retry, and the interceptors that the retry table concerns.
 struct Bench: Sendable {
   let naps = Naps()
   let hold: RetryAfterGate

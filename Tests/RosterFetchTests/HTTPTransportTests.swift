@@ -32,7 +32,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
 }
 
 @Suite struct HTTPTransportTests {
-  @Test("P1.3: connections are kept and used again")
+  @Test("27: connections are kept and used again")
   func keptConnections() async throws {
     try await withTransport { upstream, transport in
       for _ in 1...5 { _ = try await transport.send(page(1, of: upstream)) }
@@ -41,7 +41,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   }
 
   @Test(
-    "P11.2: the kinds of interruption are distinguished",
+    "24: the kinds of interruption are distinguished",
     arguments: [
       (.drop, .connection), (.cut(after: .nothing, .close), .connection), (.cut(after: .half, .close), .truncated),
       (.cut(after: .half, .reset), .truncated), (.cut(after: .head, .close), .truncated),
@@ -52,7 +52,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11.2, T5.3: a refused connection has sent no request")
+  @Test("24, 32: a refused connection has sent no request")
   func refused() async throws {
     let transport = HTTPTransport(.init())
     // tcpmux (RFC 1078): no service listens on this port, and no parallel test can.
@@ -64,7 +64,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
   }
 
   @Test(
-    "P11.2: an answer that does not arrive, or stops in the middle, is a timeout",
+    "24: an answer that does not arrive, or stops in the middle, is a timeout",
     arguments: [Fault.Cut.nothing, .head, .half])
   func timeout(cut: Fault.Cut) async throws {
     let scenario = Scenario(rules: [.on(.page(1), .cut(after: cut, .stall))])
@@ -73,7 +73,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11.3: the end of a kept connection before the first byte is recognised; no request is sent twice")
+  @Test("24: the end of a kept connection before the first byte is recognised; no request is sent twice")
   func keptConnectionEnds() async throws {
     try await withTransport(Scenario(rules: [.on(.page(2), .cut(after: .nothing, .close))])) { upstream, transport in
       _ = try await transport.send(page(1, of: upstream))
@@ -85,7 +85,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11.3: a kept connection that is reset after the first bytes of an answer is an ordinary failure")
+  @Test("24: a kept connection that is reset after the first bytes of an answer is an ordinary failure")
   func keptConnectionIsReset() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
     for (bytes, isKept) in [("", true), ("HTTP/1.1 200 O", false)] {
@@ -100,7 +100,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11.3: if all kept connections are dead, a request goes to a new connection, not to the next kept one")
+  @Test("24: if all kept connections are dead, a request goes to a new connection, not to the next kept one")
   func allKeptConnectionsEnd() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
     let count = 8
@@ -119,7 +119,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11.3: a new connection that ends without an answer is an ordinary failure")
+  @Test("24: a new connection that ends without an answer is an ordinary failure")
   func newConnectionEnds() async throws {
     let page = RawServer.Answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ending: .keep)
     try await RawServer.run(page, .init([], ending: .close)) { server in
@@ -133,7 +133,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P13.1: a connection in progress delays neither a cancelled request nor the shutdown", .timeLimit(.minutes(1)))
+  @Test("41: a connection in progress delays neither a cancelled request nor the shutdown", .timeLimit(.minutes(1)))
   func connecting() async throws {
     let full = try FullBacklog()
     let transport = HTTPTransport(.init(timeout: .seconds(600)))
@@ -145,7 +145,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     await transport.shutdown()
   }
 
-  @Test("P11.3: a token request on a kept connection is never sent twice")
+  @Test("24: a token request on a kept connection is never sent twice")
   func tokenRequest() async throws {
     let rules = [Rule.on(.anyToken, .cut(after: .nothing, .close))]
     try await withTransport(Scenario(tokens: .init(flow: .authenticateForm), rules: rules)) { upstream, transport in
@@ -180,7 +180,7 @@ private func reason(_ send: () async throws -> Response) async -> Failure.Reason
     }
   }
 
-  @Test("P11.16: a body over 8 MiB is too large")
+  @Test("14: a body over 8 MiB is too large")
   func tooLarge() async throws {
     let body = String(repeating: " ", count: HTTPTransport.maxBytes + 1)
     try await withTransport(Scenario(rules: [.on(.page(1), .answer(status: 200, body: body))])) { upstream, transport in

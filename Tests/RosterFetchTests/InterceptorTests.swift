@@ -94,7 +94,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(codes.all == [nil])
   }
 
-  @Test("S5.1: the log line of an exchange has the sync and the page")
+  @Test("48: the log line of an exchange has the sync and the page")
   func sync() async throws {
     let lines = Kept<String>()
     let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }
@@ -105,7 +105,7 @@ private let request = Request(.get, "http://upstream/api/character?page=1")
     #expect(lines.all.first?.contains("17") == true && lines.all.first?.contains("gadget") == true)
   }
 
-  @Test("T9.1: the log has method, URL and status, and neither headers nor bodies")
+  @Test("38: the log has method, URL and status, and neither headers nor bodies")
   func redaction() async throws {
     let lines = Kept<String>()
     let logger = Logger(label: "test") { _ in KeptLog(lines: lines) }

@@ -9,7 +9,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
 }
 
 @Suite struct KeyRequestsTests {
-  @Test("P8.5: a request has at most fifty keys, and a single key is asked for alone")
+  @Test("11: a request has at most fifty keys, and a single key is asked for alone")
   func many() throws {
     let made = try #require(requests("/character/{keys}")).requests(for: (1...101).map(String.init))
     #expect(made.map(\.keys.count) == [50, 50, 1])
@@ -18,7 +18,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(made.first?.request.url.hasPrefix("http://up/api/character/1,2,3") == true)
   }
 
-  @Test("P8.5: with {key} each key is asked for alone; keys are one encoded segment, one with a comma goes alone")
+  @Test("11: with {key} each key is asked for alone; keys are one encoded segment, one with a comma goes alone")
   func encoded() throws {
     let one = try #require(requests("/c/{key}/x")).requests(for: ["a/b", "é?"])
     #expect(one.map(\.request.url) == ["http://up/api/c/a%2Fb/x", "http://up/api/c/%C3%A9%3F/x"])
@@ -27,7 +27,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
   }
 
   @Test(
-    "P8.5, P8.8: a key of dots that is a whole path segment cannot be asked for; beside others or in a query it can"
+    "11, 13: a key of dots that is a whole path segment cannot be asked for; beside others or in a query it can"
   )
   func dots() throws {
     func asked(_ path: String, keys: [String]) throws -> [Bool] {
@@ -42,7 +42,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(try asked("/one/{keys}", keys: [".", "..", "a,b"]) == [true, true])
   }
 
-  @Test("R2.3: by_key names every part of a composite key by its column")
+  @Test("52: by_key names every part of a composite key by its column")
   func composite() throws {
     var resource = Resource(
       name: "thing", path: "/", key: JSONPointer(segments: ["b"]), otherKeys: [JSONPointer(segments: ["n"])],
@@ -59,7 +59,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     #expect(made.control(for: [#"["..",1]"#, #"["a",2]"#], several: false)?.keys == [#"["a",2]"#])
   }
 
-  @Test("P8.8: a key that cannot be asked for fails without a request, and so removes nothing")
+  @Test("13: a key that cannot be asked for fails without a request, and so removes nothing")
   func unaskable() async throws {
     var resource = Resource.character
     resource.byKey = "/character/{key}"
@@ -74,7 +74,7 @@ private func requests(_ byKey: String?) -> KeyRequests? {
   }
 
   @Test(
-    "S11.3: a failed question by key names the key apart from its sentence and its address",
+    "38: a failed question by key names the key apart from its sentence and its address",
     arguments: [("404 No", #"{"id": 6}"#), ("200 OK", #"{"error": 6}"#), ("500 No", ""), ("200 OK", "[]")])
   func keyless(status: String, body: String) async throws {
     var resource = Resource.character
@@ -90,6 +90,6 @@ private func requests(_ byKey: String?) -> KeyRequests? {
     }
   }
 
-  @Test("P8.5: a definition without by_key asks for no key")
+  @Test("11: a definition without by_key asks for no key")
   func none() { #expect(requests(nil) == nil) }
 }

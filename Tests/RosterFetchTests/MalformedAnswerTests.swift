@@ -5,7 +5,7 @@ import Testing
 /// The message about an answer that breaks a rule of HTTP.
 @Suite struct MalformedAnswerTests {
   @Test(
-    "P11.16: the message about an answer that is not HTTP names the rule that the answer breaks",
+    "14: the message about an answer that is not HTTP names the rule that the answer breaks",
     arguments: [
       ("SSH-2.0-OpenSSH_9.2\r\n", "its first line does not begin with HTTP/"),
       ("HTTP/2 200 OK\r\n\r\n", "its first line names no version of HTTP/1"),
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "P11.16: the message about a body in an unexpected coding names the coding",
+    "14: the message about a body in an unexpected coding names the coding",
     arguments: ["br", "zstd", "gzip, gzip"])
   func coding(name: String) async throws {
     // The first bytes of zstd.
@@ -43,7 +43,7 @@ import Testing
     #expect(fault?.reason == .malformed && fault?.hint?.contains("Accept-Encoding: gzip") == true)
   }
 
-  @Test("P11.16: the message about a compressed body in chunks names Transfer-Encoding")
+  @Test("14: the message about a compressed body in chunks names Transfer-Encoding")
   func transferCoding() async throws {
     let answer = RawServer.Answer(
       head("Transfer-Encoding: gzip, chunked\r\n") + "4\r\n",

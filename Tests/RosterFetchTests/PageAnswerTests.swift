@@ -8,7 +8,7 @@ import Testing
 @Suite struct PageAnswerTests {
   // MARK: What is known
 
-  @Test("P6.1: a validator is sent, and a 304 is unchanged with the validator of that answer")
+  @Test("9: a validator is sent, and a 304 is unchanged with the validator of that answer")
   func notModified() async throws {
     try await withBench { upstream, bench in
       let known = try await bench.page().validator
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("P6.1, P6.2: If-None-Match wins over If-Modified-Since; a Last-Modified of the same second is no validator")
+  @Test("9: If-None-Match wins over If-Modified-Since; a Last-Modified of the same second is no validator")
   func validators() async throws {
     let dates = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nLast-Modified: Sun, 06 Nov 1994 08:49:3"
     let same = headed("200 OK", headers: dates + "7 GMT\r\n", body: emptyPage)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("G3.2: 206 is a page if the definition reads the total of Content-Range, and refused otherwise")
+  @Test("52: 206 is a page if the definition reads the total of Content-Range, and refused otherwise")
   func partialContent() async throws {
     let headers = "Content-Range: 0-19/0\r\n"
     try await RawServer.run(headed("206 Partial Content", headers: headers, body: emptyPage)) { server in
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "G5.3, P11.16: a declared total that is absent is named, and the hint says how to remove the declaration",
+    "14, 19: a declared total that is absent is named, and the hint says how to remove the declaration",
     arguments: ["count", "last"])
   func absentTotal(key: String) async throws {
     var resource = Resource.character
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("P11.15: a 304 to an unconditional request fails")
+  @Test("24: a 304 to an unconditional request fails")
   func unaskedNotModified() async throws {
     try await withBench([.on(.page(1), .answer(status: 304))]) { upstream, bench in
       #expect(await bench.failure()?.reason == .status(304))
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("P6.3: a body that is byte for byte the known one is unchanged, although it was transferred")
+  @Test("9: a body that is byte for byte the known one is unchanged, although it was transferred")
   func sameBody() async throws {
     let other = Array(#"{"info":{"count":0,"pages":1},"results":[] }"#.utf8)
     let etag = "ETag: \"b\"\r\n"
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(
-    "P6.3, P1.5: an equal body is read again if a header has another next address",
+    "9, 27: an equal body is read again if a header has another next address",
     arguments: [
       Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next")),
     ])
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(
-    "P11.16, P11.15: the hint about an answer fits its cause",
+    "14, 24: the hint about an answer fits its cause",
     arguments: [
       ("200 OK", #"{"good":false}"#, "compare the answer"), ("200 OK", #"{"ok":false}"#, "is healthy"),
       ("200 OK", " [1]", "[resource.character]"),
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(
-    "P11.16: after a redirect to a page to log in, here or elsewhere, the hint names auth.expired",
+    "14: after a redirect to a page to log in, here or elsewhere, the hint names auth.expired",
     arguments: ["/login?secret", "https://sso.test/login?secret"])
   func loginPage(place: String) async throws {
     var resource = Resource.character
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test("P7.7, P6.3: an equal body is read again if a header has another count, and so is the one of a 304")
+  @Test("9, 18: an equal body is read again if a header has another count, and so is the one of a 304")
   func sameBodyOfAnotherList() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(last: .header("X-Pages")), count: .header("X-Total"))
@@ -191,7 +191,7 @@ import Testing
 
   // MARK: What is not there
 
-  @Test("P7.8: an announced page that is 404 has vanished; a first page that is 404 is a failure")
+  @Test("18: an announced page that is 404 has vanished; a first page that is 404 is a failure")
   func vanished() async throws {
     try await withBench([.on(.anyPage, .vanished)]) { upstream, bench in
       guard case .vanished = try await bench.fetch(2) else { throw NoPage() }
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test("P11.10: a long Retry-After of a missing page delays the next requests, without waiting for it at once")
+  @Test("25: a long Retry-After of a missing page delays the next requests, without waiting for it at once")
   func absentAndLater() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404])
@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  @Test("P11.10, P8.7: a long Retry-After of a missing record delays too; an answered page or a short time does not")
+  @Test("11, 25: a long Retry-After of a missing record delays too; an answered page or a short time does not")
   func heeded() async throws {
     try await withBench([.on(.byID, .status(410, retryAfter: "600"))]) { _, bench in
       _ = try await bench.fetch(keys: ["1"])
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  @Test("G5.2: a status of `beyond` after the first page ends the list, but not for an announced page")
+  @Test("19: a status of `beyond` after the first page ends the list, but not for an announced page")
   func beyond() async throws {
     var resource = Resource.character
     resource.pages = Resource.Pages(.number(), beyond: [404, 422])
@@ -260,7 +260,7 @@ import Testing
   }
 
   @Test(
-    "P4.5: 400, 404 and 410 to an address after a kept page mean a forgotten address, others do not",
+    "40: 400, 404 and 410 to an address after a kept page mean a forgotten address, others do not",
     arguments: [400, 404, 410, 403])
   func forgotten(status: Int) async throws {
     try await withBench([.on(.page(2), .status(status))]) { upstream, bench in
@@ -279,7 +279,7 @@ import Testing
 
   // MARK: By key
 
-  @Test("P8.6, P8.7: by_key answers with a record or a list; 404 and 410 mean that the record does not exist")
+  @Test("11: by_key answers with a record or a list; 404 and 410 mean that the record does not exist")
   func byKey() async throws {
     try await withBench { _, bench in
       let one = try await bench.fetch(keys: ["1"])
@@ -296,7 +296,7 @@ import Testing
   }
 
   @Test(
-    "P8.6, P11.16: a by_key answer that is not about the keys is malformed",
+    "11, 14: a by_key answer that is not about the keys is malformed",
     arguments: [
       (["1"], #"{"id":2,"error":"x"}"#), (["1"], #"{"error":"none"}"#), (["1"], "[]"), (["1", "2"], #"{"id":1}"#),
       (["1"], #"{"id":"x"}"#),
@@ -309,7 +309,7 @@ import Testing
   }
 
   @Test(
-    "R3.1: null and an empty list at by_key_records mean that the key was not found",
+    "13: null and an empty list at by_key_records mean that the key was not found",
     arguments: [
       (["1"], #"{"data":{"id":1}}"#, 1), (["1"], #"{"data":[{"id":1}]}"#, 1), (["1"], #"{"data":null}"#, 0),
       (["1"], #"{"data":[]}"#, 0), (["1", "2"], #"{"data":[{"id":2}]}"#, 1), (["1", "2"], #"{"data":[]}"#, 0),
@@ -334,7 +334,7 @@ import Testing
   }
 
   @Test(
-    "R3.1: by_key with the key in its query is answered by a list, also for one key, or by null",
+    "13: by_key with the key in its query is answered by a list, also for one key, or by null",
     arguments: [
       ("/things?id={key}", "null", 0), ("/things?ids={keys}", " null ", 0), ("/things?id={key}", "nul", nil),
       ("/things?id={key}", "null,", nil), ("/things?id={key}", "none", nil),
@@ -359,7 +359,7 @@ import Testing
   }
 
   @Test(
-    "R3.2, R3.3: an answer for one key by shape is that record, and null is no record",
+    "13: an answer for one key by shape is that record, and null is no record",
     arguments: [
       (.values, "/value", ["7"], #"{"title":"any"}"#, "[7]"), (.values, "/value", ["7"], "null", "[]"),
       (.values, "/value", ["7", "8"], "[8]", "[8]"), (.map, "/@key", ["a"], #"{"x":1}"#, #"{"a":{"x":1}}"#),
@@ -386,7 +386,7 @@ import Testing
     }
   }
 
-  @Test("R2.3, P8: an answer for a composite key must have all its parts")
+  @Test("11, 52: an answer for a composite key must have all its parts")
   func compositeAnswer() async throws {
     var resource = Resource(
       name: "thing", path: "/", key: JSONPointer(segments: ["b"]), otherKeys: [JSONPointer(segments: ["n"])],
@@ -405,7 +405,7 @@ import Testing
     }
   }
 
-  @Test("P8.6, P9.2: a record that cannot be stored, or that `where` skips, is an answer about its key")
+  @Test("5, 11: a record that cannot be stored, or that `where` skips, is an answer about its key")
   func rejected() async throws {
     try await withBench([.on(.byID, .answer(status: 200, body: #"{"id":1,"name":7}"#))]) { _, bench in
       let answer = try await bench.fetch(keys: ["1"])

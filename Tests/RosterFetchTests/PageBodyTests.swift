@@ -8,7 +8,7 @@ import Testing
 
 /// The result for a page's body, valid or not.
 @Suite struct PageBodyTests {
-  @Test("P7.10: more announced pages than characters are malformed, not millions of requests")
+  @Test("18: more announced pages than characters are malformed, not millions of requests")
   func pagesBeyondCount() async throws {
     let most = 1_000_000_000_000
     for (pages, cause) in [
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("P11.16: a body that is not a page is retried once")
+  @Test("14: a body that is not a page is retried once")
   func malformed() async throws {
     try await withBench([.on(.page(1), .html())]) { upstream, bench in
       let failure = await bench.failure()
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("P11.16: more than 8 MiB, announced, chunked or in gzip, is retried once")
+  @Test("14: more than 8 MiB, announced, chunked or in gzip, is retried once")
   func tooLarge() async throws {
     let size = HTTPTransport.maxBytes + 1
     let bomb = try await Command.finish("head -c \(size) /dev/zero | gzip -c")
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("P6.1: a page in gzip is read and its bytes count as received; a 304 with Content-Encoding is a 304")
+  @Test("9: a page in gzip is read and its bytes count as received; a 304 with Content-Encoding is a 304")
   func gzip() async throws {
     let json = #"{"info":{"count":0,"pages":1,"next":null,"prev":null},"results":[]}"#
     let packed = try await Command.finish("printf '%s' '\(json)' | gzip -c")
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("P1.4: a page has its totals, its body, its keys and its digest")
+  @Test("27: a page has its totals, its body, its keys and its digest")
   func page() async throws {
     try await withBench { _, bench in
       let page = try await bench.page()
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(
-    "G5.3, P11.16: a place whose value is not as the definition says is malformed, reported and retried once",
+    "14, 19: a place whose value is not as the definition says is malformed, reported and retried once",
     arguments: [
       #"{"info":{"pages":1},"results":[]}"#, #"{"info":{"count":"no","pages":1},"results":[]}"#,
       #"{"info":{"count":0,"pages":-1},"results":[]}"#, #"{"info":{"count":0,"pages":1}}"#,

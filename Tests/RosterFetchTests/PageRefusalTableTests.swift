@@ -97,7 +97,7 @@ struct PageRefusalTableTests {
     }
   }
 
-  @Test("T3: each answer of a page has the outcome and the requests of the table", arguments: Known.allCases)
+  @Test("34: each answer of a page has the outcome and the requests of the table", arguments: Known.allCases)
   func row(known: Known) async throws {
     let row = try #require(Self.table[known])
     for answer in Answer.allCases {

@@ -53,7 +53,7 @@ private func second(
 }
 
 @Suite struct PagingTests {
-  @Test("P1.4: `last` announces the pages by number, and the address of each is known at once")
+  @Test("27: `last` announces the pages by number, and the address of each is known at once")
   func announcedNumbers() throws {
     let style = Resource.Style.number(last: at)
     #expect(
@@ -65,7 +65,7 @@ private func second(
     #expect(try walk(paging(zeroBased), answers: [.init(records: 20, last: 2)]) == ["/things?p=0", "/things?p=1"])
   }
 
-  @Test("G1.1, G1.2: value surrounds what names the page, encoded in a query, and is a text in a body")
+  @Test("52: value surrounds what names the page, encoded in a query, and is a text in a body")
   func template() throws {
     func resource(_ style: Resource.Style, value: String, method: Resource.Method = .get) -> Resource {
       var resource = paging(style, method: method).resource
@@ -103,7 +103,7 @@ private func second(
     }
   }
 
-  @Test("P1.4: `count` announces offset pages, with the page size that upstream lowered")
+  @Test("27: `count` announces offset pages, with the page size that upstream lowered")
   func announcedOffsets() throws {
     let style = paging(.offset(param: .query("offset")), size: .init(100, param: .query("limit")), count: at)
     #expect(
@@ -113,7 +113,7 @@ private func second(
     #expect(try walk(style, answers: [.init(records: 0, count: 0)]) == ["/things?limit=100&offset=0", "end"])
   }
 
-  @Test("P1.5, G5.2: without announced pages, one page is requested after the other, until the list ends")
+  @Test("19, 27: without announced pages, one page is requested after the other, until the list ends")
   func ends() throws {
     let full = ListFacts(records: 2)
     #expect(
@@ -148,7 +148,7 @@ private func second(
     #expect(try walk(paging(.one), answers: [full]) == ["/things", "end"])
   }
 
-  @Test("G5.2: a next value or more = true outweighs an empty page, unless empty = end; kept pages too")
+  @Test("19: a next value or more = true outweighs an empty page, unless empty = end; kept pages too")
   func emptyInTheMiddle() throws {
     let full = ListFacts(records: 2, next: .text("b"))
     for empty in [ListFacts(records: 0, more: true, next: .text("a")), .init(records: 0, next: .text("a"))] {
@@ -176,7 +176,7 @@ private func second(
     }
   }
 
-  @Test("G5.12: by offset an empty page takes as many positions as a full one, and hidden rows take theirs")
+  @Test("19: by offset an empty page takes as many positions as a full one, and hidden rows take theirs")
   func offsets() throws {
     let style = Resource.Style.offset(param: .query("skip"))
     let answers = [ListFacts(records: 4, more: true), .init(records: 0, more: true), .init(records: 3, more: true)]
@@ -198,7 +198,7 @@ private func second(
   }
 
   @Test(
-    "G5.8: only a total that nothing else supports is doubted, and only after a full page",
+    "19: only a total that nothing else supports is doubted, and only after a full page",
     arguments: [
       // A full first page, with an undeclared size, a declared one, and one that upstream lowered.
       (nil, false, [2], 2, true), (2, false, [2], 2, true), (100, false, [50], 50, true), (100, false, [7], 7, false),
@@ -227,7 +227,7 @@ private func second(
     }
   }
 
-  @Test("G5.11: short ends a list at a page that is not full; a lowered size is tried")
+  @Test("19: short ends a list at a page that is not full; a lowered size is tried")
   func short() throws {
     func pages(_ records: Int...) throws -> [Int] {
       let list = paging(.number(), size: .init(100), short: true)
@@ -246,7 +246,7 @@ private func second(
     #expect(try pages(0) == [])
   }
 
-  @Test("G5.1: an address is resolved against its page and requested unchanged")
+  @Test("19: an address is resolved against its page and requested unchanged")
   func addresses() throws {
     let style = paging(.link, query: [.init("state", .text("all"))])
     #expect(
@@ -259,7 +259,7 @@ private func second(
   }
 
   @Test(
-    "G5.1: of an address only the bytes are escaped that RFC 3986 does not allow",
+    "19: of an address only the bytes are escaped that RFC 3986 does not allow",
     arguments: [
       ("/v1/x?page[number]=2&tag=C%2B%2B", "/x?page%5Bnumber%5D=2&tag=C%2B%2B"),
       ("?a=100%&b=%20", "/things?a=100%25&b=%20"),
@@ -272,7 +272,7 @@ private func second(
   }
 
   @Test(
-    "S11.3: of an address that upstream's values make, messages show what the definition says, and no value",
+    "38: of an address that upstream's values make, messages show what the definition says, and no value",
     arguments: [
       (cursor, ListFacts.Value.text("a b"), "/things?state=all&after=***"),
       (.after(param: .query("since"), at: member), .integer(4711), "/things?state=all&since=***"),
@@ -289,7 +289,7 @@ private func second(
   }
 
   @Test(
-    "T8.2: an address at another origin is refused",
+    "39: an address at another origin is refused",
     arguments: ["https://evil.example/v1/things", "http://api.example/v1"])
   func elsewhere(address: String) throws {
     let style = paging(.next(at: at))
@@ -322,7 +322,7 @@ private func second(
   }
 
   @Test(
-    "T8.4: a token that upstream repeats in an address is removed from it, in headers and in the body",
+    "38: a token that upstream repeats in an address is removed from it, in headers and in the body",
     arguments: [
       ("/v1/things?page=2&api_key=geheim", "/v1/things?page=2"), ("?api_key=geheim", ""),
       ("?api%5Fkey=geheim&page=2&api_key=geheim", "?page=2"),
@@ -346,7 +346,7 @@ private func second(
   }
 
   @Test(
-    "T9.1, T8.4: a token in another parameter or a fragment is removed; in the next page's path it is malformed",
+    "38: a token in another parameter or a fragment is removed; in the next page's path it is malformed",
     arguments: [
       ("/v1/things?page=2&k=s3cret%2Dt0ken", "/v1/things?page=2"), ("?k=Bearer+s3cret-t0ken&page=2", "?page=2"),
       ("?page=2#s3cret-t0ken", "?page=2"), ("/v1/s3cret-t0ken/things?page=2", nil),
@@ -385,7 +385,7 @@ private func second(
     #expect(secret.first().request.concern.body == #"{"api_key":"***","q":"x"}"#)
   }
 
-  @Test("G1.2: a place in a list of the body is set in its element, and the other elements stay")
+  @Test("52: a place in a list of the body is set in its element, and the other elements stay")
   func bodyElements() throws {
     let post = paging(
       .cursor(param: .body(JSONPointer(segments: ["params", "1", "cursor"])), at: at),
@@ -395,7 +395,7 @@ private func second(
     #expect(String(decoding: next.request.body, as: UTF8.self) == #"{"params":[5,{"a":true,"cursor":"c"}]}"#)
   }
 
-  @Test("G5.3, P11.16: an answer without what its definition names is malformed")
+  @Test("14, 19: an answer without what its definition names is malformed")
   func declared() {
     let counted = paging(.number(last: at), more: at, count: at)
     var scan = PageScan()
@@ -413,7 +413,7 @@ private func second(
     #expect(throws: UndefinedAnswer.self) { try counted.facts(in: scan, of: Response(status: 200), isFirst: true) }
   }
 
-  @Test("P11.16: a count of more records or pages than a cache could hold is malformed")
+  @Test("14: a count of more records or pages than a cache could hold is malformed")
   func tooMany() throws {
     var scan = PageScan()
     scan.records = 2
@@ -429,7 +429,7 @@ private func second(
   }
 
   @Test(
-    "P4.4: a kept page leads to the same next page, whatever its cursor begins with",
+    "40: a kept page leads to the same next page, whatever its cursor begins with",
     arguments: ["\u{301}a", ":", "a:b", "\r"])
   func keptCursor(cursor: String) {
     let kept = ListFacts(
@@ -437,7 +437,7 @@ private func second(
     #expect(kept.next == .text(cursor))
   }
 
-  @Test("P6.1: a page that `more` ends is unchanged, although one of its headers has a next address")
+  @Test("9: a page that `more` ends is unchanged, although one of its headers has a next address")
   func endsAndLeadsOn() throws {
     let headers = [Request.Header("Link", "<?page=9>; rel=next"), Request.Header("Next", "?page=9")]
     for style in [Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next"))] {
@@ -451,7 +451,7 @@ private func second(
   }
 
   @Test(
-    "G5.6, P11.16: an address in a Link header without its closing > makes the page malformed, and ends no list",
+    "14, 19: an address in a Link header without its closing > makes the page malformed, and ends no list",
     arguments: ["<https://a.example/x?page=2; rel=\"next\"", "<a>; rel=\"last\", <b; rel=next", "<x"])
   func unclosedLink(header: String) throws {
     let told = paging(.link)
@@ -461,7 +461,7 @@ private func second(
   }
 
   @Test(
-    "I7.1, P6.1: only the last page of a list by number or offset is another one if its delta token is new",
+    "9, 21: only the last page of a list by number or offset is another one if its delta token is new",
     arguments: [
       (Resource.Style.number(), false), (.number(), true), (.number(last: at), false),
       (.offset(param: .query("o")), false), (.offset(param: .query("o")), true),
@@ -488,7 +488,7 @@ private func second(
     #expect(!told.agrees(response, with: only, on: first))
   }
 
-  @Test("G5.3, P7.7: last, count and more may be headers, and an answer without them is malformed")
+  @Test("18, 19: last, count and more may be headers, and an answer without them is malformed")
   func headers() throws {
     let style = Resource.Style.number(last: .header("X-WP-TotalPages"))
     let told = paging(style, more: .header("X-More"), count: .header("X-WP-Total"))
@@ -532,7 +532,7 @@ private func second(
   }
 
   @Test(
-    "G5.15: a link whose anchor is another list is not the next page, and not the end of this list",
+    "19: a link whose anchor is another list is not the next page, and not the end of this list",
     arguments: ["</l?p=2>; rel=next; anchor=\"/m\"", "<?p=2>; rel=next; anchor=\"https://a/m?x\", <y>; rel=last"])
   func foreignAnchor(header: String) {
     #expect(throws: LinkHeader.Fault.self) { try LinkHeader.next(in: [Request.Header("Link", header)]) }

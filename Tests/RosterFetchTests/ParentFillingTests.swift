@@ -24,7 +24,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
 
 @Suite struct ParentFillingTests {
   @Test(
-    "R5.3: a value is one encoded segment of a path",
+    "52: a value is one encoded segment of a path",
     arguments: [
       ("a/b", "a%2Fb"), ("%2F", "%252F"), ("a\nb", "a%0Ab"), ("é?#&=", "%C3%A9%3F%23%26%3D"), ("...", "..."),
       ("{page.name}", "%7Bpage.name%7D"), ("{key}", "%7Bkey%7D"), ("a b", "a%20b"),
@@ -36,7 +36,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     #expect(filled.parentColumns.isEmpty)
   }
 
-  @Test("R5.3: a text that is only a placeholder has the column's type; a query value is encoded with the request")
+  @Test("52: a text that is only a placeholder has the column's type; a query value is encoded with the request")
   func types() throws {
     let body = JSONValue.object([
       .init("id", .text("{page.id}")), .init("text", .text("{page.id}!")),
@@ -64,7 +64,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     #expect(Paging(filled, baseURL: base).first().address.hasPrefix("/pages/-5/blocks?q=-5-a%26b&n=1\n"))
   }
 
-  @Test("R5.2: the question of an incremental pull is filled too")
+  @Test("52: the question of an incremental pull is filled too")
   func since() throws {
     var resource = child(path: "/p")
     var listing = resource.listing
@@ -75,7 +75,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     #expect(filled.since?.listing.path == "/changes/7" && filled.since?.listing.query == [.init("of", .text("x"))])
   }
 
-  @Test("R5.5: a column that is NULL or '' means an empty list, wherever its placeholder is")
+  @Test("52: a column that is NULL or '' means an empty list, wherever its placeholder is")
   func empty() {
     let id = ParentColumn("page", "id")
     for value in [nil, Resource.Scalar.text("")] {
@@ -91,7 +91,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
   }
 
   @Test(
-    "R5.5: a whole segment of dots fails, beside other text or in a query it does not",
+    "52: a whole segment of dots fails, beside other text or in a query it does not",
     arguments: [
       ("/pages/{page.id}", nil, "..", true), ("/pages/{page.id}/x", nil, ".", true),
       ("/{page.id}{page.name}", nil, ".", true),
@@ -108,7 +108,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     }
   }
 
-  @Test("R5.4: a path that is only a placeholder is an address, which is followed like next")
+  @Test("52: a path that is only a placeholder is an address, which is followed like next")
   func address() throws {
     let template = child(
       path: "{page.name}", query: [.init("state", .text("all"))], pages: .init(.number(), size: .init(2)))
@@ -135,7 +135,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
       try start("https://other.example/y?b=1", .rebase, plain).first().request.url == "https://api.example/y?b=1")
   }
 
-  @Test("R5.4, I2.1: since.param is set in an address of the parent, also on the next page")
+  @Test("21, 52: since.param is set in an address of the parent, also on the next page")
   func sinceInAddress() throws {
     var template = child(path: "{page.name}", query: [.init("state", .text("all"))], pages: .init(.number()))
     template.since = Since(
@@ -157,7 +157,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     #expect(whole.first().request.url == "https://api.example/x?a=1&since=0")
   }
 
-  @Test("S11.3: the addresses of a child show placeholders in the place of a parent's values")
+  @Test("38: the addresses of a child show placeholders in the place of a parent's values")
   func keyless() throws {
     let template = child(
       query: [.init("q", .text("{page.id}"))], byKey: "/b/{page.id}/{key}",
@@ -176,7 +176,7 @@ private func values(_ id: Resource.Scalar?, _ name: Resource.Scalar? = .text("n"
     #expect(lookup?.request.url == "\(base)/b/geheim/a" && lookup?.request.keylessURL == "\(base)/b/{page.id}/{key}")
   }
 
-  @Test("R5.5: by_key of a child asks for keys of one parent")
+  @Test("52: by_key of a child asks for keys of one parent")
   func keys() throws {
     let asked = try #require(KeyRequests(child(byKey: "/b?id={keys}"), baseURL: base))
     let made = asked.requests(for: ["a/b", "5", "c,d"])

@@ -24,7 +24,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ProxyTests {
-  @Test("P1.3: plain HTTP through upstream.proxy sends the whole address, and connections are kept")
+  @Test("27: plain HTTP through upstream.proxy sends the whole address, and connections are kept")
   func relayed() async throws {
     try await ForwardProxy.run { proxy in
       try await withTransport(Scenario(), settings: .init(proxies: rules(server(proxy)))) { upstream, transport in
@@ -63,7 +63,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
     }
   }
 
-  @Test("P11.3: a kept connection to the proxy that ends is replaced at once, as one to upstream is")
+  @Test("24: a kept connection to the proxy that ends is replaced at once, as one to upstream is")
   func keptConnection() async throws {
     try await ForwardProxy.run { proxy in
       let scenario = Scenario(rules: [.on(.request(2), .cut(after: .nothing, .close))])
@@ -112,7 +112,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
   }
 
   @Test(
-    "P11.2: a proxy that refuses is named with its setting, and retried like a connection",
+    "24: a proxy that refuses is named with its setting, and retried like a connection",
     arguments: ["http", "https"],
     [
       (407, nil, "wants a user and a password (407)"), (407, "roster", "refuses the user and the password (407)"),
@@ -132,7 +132,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
     }
   }
 
-  @Test("P11.2: a proxy that opens no tunnel is reported with its status", arguments: [403, 502, 504])
+  @Test("24: a proxy that opens no tunnel is reported with its status", arguments: [403, 502, 504])
   func noTunnel(status: Int) async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.refusal = status }
@@ -147,7 +147,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
     }
   }
 
-  @Test("P11.2: a proxy that answers CONNECT with 401, as tinyproxy does, refuses the user and the password")
+  @Test("24: a proxy that answers CONNECT with 401, as tinyproxy does, refuses the user and the password")
   func refusesPassword() async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.refusal = 401 }
@@ -161,7 +161,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
   }
 
   @Test(
-    "P11.14: a 401 to a plain request is the proxy's if its headers say so, otherwise upstream's",
+    "34: a 401 to a plain request is the proxy's if its headers say so, otherwise upstream's",
     arguments: [
       (["Server: tinyproxy/1.11.1", "WWW-Authenticate: Basic realm=\"tinyproxy\""], true),
       (["Proxy-Authenticate: Basic realm=\"p\""], true), (["WWW-Authenticate: Bearer"], false),
@@ -188,7 +188,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
     }
   }
 
-  @Test("P11.2: a proxy that does not answer CONNECT is a timeout")
+  @Test("24: a proxy that does not answer CONNECT is a timeout")
   func silent() async throws {
     try await ForwardProxy.run { proxy in
       proxy.configure { $0.isSilent = true }
@@ -201,7 +201,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
   }
 
   @Test(
-    "P11.2: a proxy that cannot be reached is named as the proxy, with the setting to repair",
+    "24: a proxy that cannot be reached is named as the proxy, with the setting to repair",
     arguments: ["http", "https"])
   func unreachable(scheme: String) async throws {
     // tcpmux (RFC 1078): no service listens on this port, and no parallel test can.
@@ -281,7 +281,7 @@ private func fault(_ transport: HTTPTransport, request: Request) async -> Failur
   }
 
   @Test(
-    "P11.17: the reason why a certificate is not trusted is reported through a tunnel too",
+    "24: the reason why a certificate is not trusted is reported through a tunnel too",
     arguments: [("expired", "expired at 20"), ("self", "is self-signed")])
   func untrusted(certificate: String, sentence: String) async throws {
     try await Authority.with { authority in

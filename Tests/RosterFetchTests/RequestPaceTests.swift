@@ -13,8 +13,8 @@ private func starts(_ count: Int, by pace: RequestPace, from begin: Duration = .
   }
 }
 
-@Suite("P1.9: limit.rate") struct RequestPaceTests {
-  @Test("P1.9: a second's worth starts at once, the others one after the other until the burst is paid back")
+@Suite("27: limit.rate") struct RequestPaceTests {
+  @Test("27: a second's worth starts at once, the others one after the other until the burst is paid back")
   func burst() {
     #expect(starts(8, by: RequestPace(rate: 4, at: .zero)) == [0, 0, 0, 0, 1000, 1250, 1500, 1750])
     #expect(starts(4, by: RequestPace(rate: 2.5, at: .zero)) == [0, 0, 800, 1200])
@@ -22,7 +22,7 @@ private func starts(_ count: Int, by pace: RequestPace, from begin: Duration = .
     #expect(starts(3, by: RequestPace(rate: 4, at: .zero, isRested: false)) == [0, 250, 500])
   }
 
-  @Test("P1.9: time without a request earns a burst of a second's worth at most")
+  @Test("27: time without a request earns a burst of a second's worth at most")
   func rest() {
     var pace = RequestPace(rate: 4, at: .zero, isRested: false)
     pace.take(at: .zero)
@@ -30,7 +30,7 @@ private func starts(_ count: Int, by pace: RequestPace, from begin: Duration = .
     #expect(starts(6, by: pace, from: .seconds(3600)) == [0, 0, 0, 0, 1000, 1250].map { $0 + 3_600_000 })
   }
 
-  @Test("P1.9: no second sees more than a second's worth, for random requests", arguments: [1, 3, 10, 0.3, 2.5])
+  @Test("27: no second sees more than a second's worth, for random requests", arguments: [1, 3, 10, 0.3, 2.5])
   func anySecond(rate: Double) {
     for seed in UInt64(1)...40 {
       var dice = SeededDice(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("P1.9: waiting for limit.rate", .timeLimit(.minutes(1))) final class RequestPacerTests: Sendable {
+@Suite("27: waiting for limit.rate", .timeLimit(.minutes(1))) final class RequestPacerTests: Sendable {
   private let clock = ManualClock()
   private let turns = Mutex<[String]>([])
 
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("P1.9: requests take turns in the order of their arrival, and a token request goes first")
+  @Test("27: requests take turns in the order of their arrival, and a token request goes first")
   func order() async throws {
     let pacer = try await used()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -76,7 +76,7 @@ import Testing
     #expect(had == ["first"])
   }
 
-  @Test("P1.9: after a reload with a slower rate, the next request keeps its distance from the last one")
+  @Test("27: after a reload with a slower rate, the next request keeps its distance from the last one")
   func slower() async throws {
     let pacer = try await used()
     clock.advance(by: .milliseconds(400))
@@ -99,7 +99,7 @@ import Testing
     try await next
   }
 
-  @Test("P13.1: a stop ends every wait at once, and nothing starts after it")
+  @Test("41: a stop ends every wait at once, and nothing starts after it")
   func stop() async throws {
     let pacer = try await used()
     let first = Task { try await wait("first", for: pacer) }

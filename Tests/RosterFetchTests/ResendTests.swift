@@ -6,7 +6,7 @@ import Testing
 
 @testable import RosterFetch
 
-@Suite("P11.3: the second sending of a GET whose kept connection ended") final class ResendTests: Sendable {
+@Suite("24: the second sending of a GET whose kept connection ended") final class ResendTests: Sendable {
   private let request = Request(.get, "http://localhost/character")
   private let sent = Mutex<[Request]>([])
 
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("P11.3: a GET is sent once more on a new connection, not a third time, and a POST is not sent again")
+  @Test("24: a GET is sent once more on a new connection, not a third time, and a POST is not sent again")
   func once() async throws {
     let send = Interceptor.chain([.resend], to: transport(ends: 3))
     await #expect(throws: Failure.self) { try await send(request) }
@@ -34,7 +34,7 @@ import Testing
     #expect(sent.withLock { $0.count } == 4)
   }
 
-  @Test("P1.10, P11.3: both sendings count against limit.budget, and as one request")
+  @Test("24, 26: both sendings count against limit.budget, and as one request")
   func counted() async throws {
     let workspace = Workspace()
     let clock = ManualClock().wallClock
@@ -51,7 +51,7 @@ import Testing
     #expect(tally.now.requests == 1 && codes.withLock { $0 } == [200])
   }
 
-  @Test("T2.2: a request that was not sent, because its token expired before it had a connection, does not count")
+  @Test("30: a request that was not sent, because its token expired before it had a connection, does not count")
   func outlived() async throws {
     let tally = Tally()
     let codes = Mutex<[Int?]>([])
@@ -68,7 +68,7 @@ import Testing
     #expect(tally.now.requests == 0 && tally.now.requestsOf["thing"] == 0 && codes.withLock { $0 }.isEmpty)
   }
 
-  @Test("P11.3: a POST of a list is not sent twice: it counts as a request without an answer")
+  @Test("24: a POST of a list is not sent twice: it counts as a request without an answer")
   func post() async throws {
     let tally = Tally()
     let codes = Mutex<[Int?]>([])

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RetryAfterGateTests {
   let clock = ManualClock()
 
-  @Test("P11.9: the latest time counts, and is stored once")
+  @Test("25: the latest time counts, and is stored once")
   func latest() async {
     let stored = Mutex<[RetryAfterHold]>([])
     let start = clock.now
@@ -18,7 +18,7 @@ import Testing
     #expect(stored.withLock { $0 } == [5, 10].map { RetryAfterHold(setAt: start, until: start + $0) })
   }
 
-  @Test("P11.9: a wait continues if the time is extended meanwhile")
+  @Test("25: a wait continues if the time is extended meanwhile")
   func extended() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock)
@@ -32,7 +32,7 @@ import Testing
     try await wait
   }
 
-  @Test("P11.11: a time that fails no sync is waited for only if it is short; one that fails the sync always is")
+  @Test("25: a time that fails no sync is waited for only if it is short; one that fails the sync always is")
   func tooFar() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock, isFailure: false)
@@ -51,7 +51,7 @@ import Testing
     try await long
   }
 
-  @Test("P11.13: requests that waited for the same time do not start at once: each adds its own jitter")
+  @Test("25: requests that waited for the same time do not start at once: each adds its own jitter")
   func jitter() async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(10), clock.wallClock)
@@ -63,7 +63,7 @@ import Testing
     _ = try await (first, second)
   }
 
-  @Test("P11.12: no time lasts longer than a day, counted from when it was set", arguments: [86_401, 1_763_769_600])
+  @Test("25: no time lasts longer than a day, counted from when it was set", arguments: [86_401, 1_763_769_600])
   func longest(seconds: Int) async {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(seconds), clock.wallClock)
@@ -72,7 +72,7 @@ import Testing
     #expect(RetryAfterGate(stored, clock: clock.wallClock).remaining(clock.wallClock) == .seconds(23 * 3600))
   }
 
-  @Test("P11.9: a time that an earlier process stored still counts; one that was set in the future is dropped")
+  @Test("25: a time that an earlier process stored still counts; one that was set in the future is dropped")
   func stored() {
     let stored = RetryAfterHold(setAt: clock.now - 10, until: clock.now + 50)
     #expect(RetryAfterGate(stored, clock: clock.wallClock).remaining(clock.wallClock) == .seconds(50))
@@ -82,7 +82,7 @@ import Testing
     #expect(RetryAfterGate(past, clock: clock.wallClock).remaining(clock.wallClock) == nil)
   }
 
-  @Test("P11.9: a clock that is set back or forth does not change a wait", arguments: [-31_536_000.0, 31_536_000])
+  @Test("25: a clock that is set back or forth does not change a wait", arguments: [-31_536_000.0, 31_536_000])
   func steps(step: TimeInterval) async throws {
     let hold = RetryAfterGate()
     await hold.extend(by: .seconds(30), clock.wallClock)

@@ -13,7 +13,7 @@ private func decide(
 
 @Suite struct RetryTableTests {
   @Test(
-    "P11.1, P11.2, P11.5: connection, DNS, TLS, timeout, truncation and five statuses are retried with backoff",
+    "24: connection, DNS, TLS, timeout, truncation and five statuses are retried with backoff",
     arguments: [.connection, .dns, .tls, .timeout, .truncated] as [Failure.Reason]
       + [408, 500, 502, 503, 504].map(Failure.Reason.status))
   func retried(reason: Failure.Reason) {
@@ -22,14 +22,14 @@ private func decide(
   }
 
   @Test(
-    "P11.14, P11.15: 401, other statuses, and failures without a reason are not retried by the table",
+    "24, 34: 401, other statuses, and failures without a reason are not retried by the table",
     arguments: [300, 304, 400, 401, 403, 404, 410, 418, 501, 505])
   func notRetried(status: Int) {
     #expect(decide(.status(status)) == .giveUp)
     #expect(decide(nil) == .giveUp)
   }
 
-  @Test("P11.16: a malformed or too large body is retried once, within max_retries")
+  @Test("14: a malformed or too large body is retried once, within max_retries")
   func malformed() {
     #expect(decide(.malformed, malformed: 1) == .again(after: .seconds(1)))
     #expect(decide(.tooLarge, attempt: 2, malformed: 2) == .giveUp)
@@ -37,7 +37,7 @@ private func decide(
   }
 
   @Test(
-    "P11.7, P11.10: a rate limit waits for its time, never shorter than the backoff; too long a time ends the sync"
+    "25: a rate limit waits for its time, never shorter than the backoff; too long a time ends the sync"
   )
   func rateLimit() {
     #expect(decide(.rateLimit, retryAfter: .seconds(90)) == .again(after: .seconds(90)))
@@ -47,7 +47,7 @@ private func decide(
     #expect(decide(.rateLimit, retryAfter: .seconds(121)) == .giveUp)
   }
 
-  @Test("P11.9, P11.10: no page request starts before the end of a rate limit or of a long Retry-After")
+  @Test("25: no page request starts before the end of a rate limit or of a long Retry-After")
   func holds() {
     func hold(_ reason: Failure.Reason, attempt: Int = 1, retryAfter: Duration?) -> Duration? {
       table.hold(after: reason, retryAfter, attempt: attempt)
@@ -67,7 +67,7 @@ private func decide(
     #expect(hold(.connection, retryAfter: nil) == nil)
   }
 
-  @Test("P11.5: Retry-After of a 503 is the minimum delay")
+  @Test("24: Retry-After of a 503 is the minimum delay")
   func minDelay() {
     #expect(decide(.status(503), retryAfter: .seconds(60)) == .again(after: .seconds(60)))
     #expect(decide(.status(503), retryAfter: .milliseconds(10)) == .again(after: .seconds(1)))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RetryTests {
   @Test(
-    "P11.10, T5.1: a token request that failed during a page's attempts is not repeated, and its Retry-After counts")
+    "25, 32: a token request that failed during a page's attempts is not repeated, and its Retry-After counts")
   func tokenRequest() async throws {
     let hold = RetryAfterGate()
     let clock = Naps().clock
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "T5.4: the pause of a token server delays pages only if it is the server of the pages",
+    "25: the pause of a token server delays pages only if it is the server of the pages",
     arguments: [("http://tokens.test/token", false), ("http://pages.test:80/token", true)])
   func tokenServer(address: String, isHeld: Bool) async throws {
     let (hold, clock) = (RetryAfterGate(), Naps().clock)
@@ -50,7 +50,7 @@ import Testing
     #expect(hold.remaining(clock) != nil)
   }
 
-  @Test("P11.18: after the last retry the message is the last attempt's, with the number of attempts")
+  @Test("24: after the last retry the message is the last attempt's, with the number of attempts")
   func exhausted() async throws {
     let retry = Retry(table: RetryTable(RetryDelays(jitter: .zero)), gate: RetryAfterGate(), clock: Naps().clock)
     let fault = Failure(.unreachable, cause: "upstream answered 500", hint: "wait", reason: .status(500))

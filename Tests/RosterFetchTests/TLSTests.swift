@@ -44,7 +44,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
   }
 
   @Test(
-    "P11.17: a certificate that is not trusted is not retried, and each reason has its own message",
+    "24: a certificate that is not trusted is not retried, and each reason has its own message",
     arguments: [
       ("expired", "ca.pem", "\"expired\" expired at 20"), ("self", "ca.pem", "is self-signed"),
       ("good", "self.pem", "signed by an authority that is not trusted here"),
@@ -144,7 +144,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
   }
 
   @Test(
-    "P11.2: an interrupted or invalid handshake is retried, and the message blames no certificate",
+    "24: an interrupted or invalid handshake is retried, and the message blames no certificate",
     arguments: [
       RawServer.Answer(), .init("HTTP/1.1 400 Bad Request\r\n\r\n"), .init([21, 3, 3, 0, 2, 2, 40]),
     ])
@@ -176,7 +176,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
     """#
 
   @Test(
-    "P11.2: a handshake that is interrupted once is retried and blames no certificate, though the server has one",
+    "24: a handshake that is interrupted once is retried and blames no certificate, though the server has one",
     arguments: ["", "15030300020228"])
   func brokenOffOnce(first: String) async throws {
     try await Authority.with { authority in
@@ -207,7 +207,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
     }
   }
 
-  @Test("T8.3, P11.15: a redirect from https to http is not followed")
+  @Test("24, 39: a redirect from https to http is not followed")
   func downgrade() async throws {
     let upstream = try await Simulator.start()
     try await Authority.with { authority in

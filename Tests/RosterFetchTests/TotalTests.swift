@@ -25,7 +25,7 @@ import Testing
     return scan
   }
 
-  @Test("G3.1: the first page of a chain must have a declared count, later pages may lack it", arguments: chains)
+  @Test("17: the first page of a chain must have a declared count, later pages may lack it", arguments: chains)
   func chain(style: Resource.Style) throws {
     let paging = paging(style, count: Self.next)
     func count(_ kind: PointedValue.Kind, isFirst: Bool) throws -> Int? {
@@ -40,7 +40,7 @@ import Testing
     #expect(throws: UndefinedAnswer.self) { try count(.text("7 things"), isFirst: false) }
   }
 
-  @Test("G3.1: pages by number and offset must all have the count", arguments: [false, true])
+  @Test("17: pages by number and offset must all have the count", arguments: [false, true])
   func numbered(isOffset: Bool) {
     let paging = paging(isOffset ? .offset(param: .query("from")) : .number(), count: Self.next)
     #expect(throws: UndefinedAnswer(reason: "/next (count) is absent", absentTotal: "count")) {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("G3.1: another count on a later page of a chain contradicts the first page, a missing one does not")
+  @Test("17: another count on a later page of a chain contradicts the first page, a missing one does not")
   func contradicts() {
     let first = ListFacts(records: 20, count: 50)
     #expect(!ListFacts(records: 20).contradicts(first, inChain: true))
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "G3.2: the count of a Content-Range is the number after the slash; `*` is absent",
+    "52: the count of a Content-Range is the number after the slash; `*` is absent",
     arguments: [
       ("0-24/3573458", 3_573_458), ("items 0-9/10", 10), ("*/0", 0), ("0-24/*", nil), ("*", nil), ("0-24/x", nil),
       ("0-24/-1", nil), ("0-24/", nil),
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("G4.1: `number` with `count` and without `last` announces count / records of page 1, rounded up")
+  @Test("18: `number` with `count` and without `last` announces count / records of page 1, rounded up")
   func announced() throws {
     let paging = paging(.number(), count: Self.next)
     func pages(_ records: Int, count: Int) throws -> Int? {
@@ -119,7 +119,7 @@ import Testing
     #expect(paging.page(3, announcedBy: ListFacts(records: 20, count: 50)).address == "/things?page=3")
   }
 
-  @Test("G4.2: each page but the last has as many records as page 1, and the last at least the rest")
+  @Test("18: each page but the last has as many records as page 1, and the last at least the rest")
   func predicted() {
     let first = ListFacts(records: 20, count: 45, last: 3)
     let numbers = paging(.number(), count: Self.next)

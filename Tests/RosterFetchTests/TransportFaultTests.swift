@@ -11,7 +11,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
 
 @Suite struct TransportFaultTests {
   @Test(
-    "P11.4: there is no network only if every address of the host reports that",
+    "24: there is no network only if every address of the host reports that",
     arguments: [[ENETUNREACH], [EHOSTUNREACH, ENETUNREACH], [ENETDOWN]])
   func offline(codes: [CInt]) {
     let failure = Failure.connecting(to: "host", errors: errors(codes))
@@ -19,7 +19,7 @@ private func errors(_ codes: [CInt]) -> [any Error] {
   }
 
   @Test(
-    "P11.4: an address without a route beside one that refuses, resets or is silent is a failed connection",
+    "24: an address without a route beside one that refuses, resets or is silent is a failed connection",
     arguments: [[ENETUNREACH, ECONNREFUSED], [ECONNREFUSED, EHOSTUNREACH], [ENETUNREACH, EHOSTUNREACH, ECONNRESET]])
   func mixed(codes: [CInt]) {
     let failure = Failure.connecting(to: "host", errors: errors(codes))
@@ -28,12 +28,12 @@ private func errors(_ codes: [CInt]) -> [any Error] {
     #expect(Failure.connecting(to: "host", errors: silent).reason == .timeout)
   }
 
-  @Test("P11.2: a name without an address is a DNS failure")
+  @Test("24: a name without an address is a DNS failure")
   func unresolved() {
     #expect(Failure.connecting(to: "host", errors: []).reason == .dns)
   }
 
-  @Test("P11.2: a name that no name server resolves in time is a DNS failure")
+  @Test("24: a name that no name server resolves in time is a DNS failure")
   func silentNameServer() {
     let fault = Failure(transport: Failure.nameLate("host"))
     #expect(fault.reason == .dns && fault.cause == "the name host has no address in time: no name server answers")

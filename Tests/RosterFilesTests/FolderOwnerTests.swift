@@ -4,7 +4,7 @@ import Testing
 
 @testable import RosterCore
 
-@Suite("P14.1: files that root makes", .enabled(if: geteuid() == 0))
+@Suite("42: files that root makes", .enabled(if: geteuid() == 0))
 struct FolderOwnerTests {
   private static let user: uid_t = 54_323
   private static let group: gid_t = 54_324
@@ -21,7 +21,7 @@ struct FolderOwnerTests {
     return lstat(workspace.path(name), &found) == 0 ? [found.st_uid, found.st_gid] : nil
   }
 
-  @Test("P14.1: a file, a lock and a folder get the owner and the group of their folder")
+  @Test("42: a file, a lock and a folder get the owner and the group of their folder")
   func given() throws {
     try WholeFile(workspace.path("state/token.json"), mode: 0o600).replace(with: [])
     _ = try Ownership(of: workspace.path("state/roster.db"))
@@ -33,14 +33,14 @@ struct FolderOwnerTests {
     #expect(stat(workspace.path("state/token.json"), &found) == 0 && found.st_mode & 0o7777 == 0o600)
   }
 
-  @Test("P14.1, L8.3: a file that keeps its owner keeps it in a folder of another user, too")
+  @Test("42, 55: a file that keeps its owner keeps it in a folder of another user, too")
   func kept() throws {
     let owner = FileOwner(user: 0, group: 54_321)
     try WholeFile(workspace.path("state/rosterd.toml"), mode: 0o640, owner: owner).replace(with: [])
     #expect(self.owner("state/rosterd.toml") == [0, 54_321])
   }
 
-  @Test("P14.1: a file of root's that the folder's owner has linked there stays root's")
+  @Test("42: a file of root's that the folder's owner has linked there stays root's")
   func linked() throws {
     let path = try workspace.write("root's", to: "elsewhere")
     try #require(link(path, workspace.path("state/roster.db.lock")) == 0)
@@ -48,7 +48,7 @@ struct FolderOwnerTests {
     #expect(owner("elsewhere") == [0, 0])
   }
 
-  @Test("P14.1: a file of another user stays that user's")
+  @Test("42: a file of another user stays that user's")
   func others() throws {
     let path = try workspace.write("", to: "state/roster.db.lock")
     try #require(chown(path, 54_321, 54_321) == 0)

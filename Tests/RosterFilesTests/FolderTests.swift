@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FolderTests {
   // The test has a process of its own, because all threads share the umask.
-  @Test("C4.2: folders that rosterd makes have the mode that readers need, whatever the umask")
+  @Test("3: folders that rosterd makes have the mode that readers need, whatever the umask")
   func umaskAside() async {
     await #expect(processExitsWith: .success) {
       let workspace = Workspace()
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("C4.2: an existing folder keeps its mode")
+  @Test("3: an existing folder keeps its mode")
   func standing() throws {
     let workspace = Workspace()
     try #require(mkdir(workspace.path("a"), 0o700) == 0)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import RosterCore
 
-@Suite("P14.3: one rosterd owns a cache")
+@Suite("42: one rosterd owns a cache")
 struct OwnershipTests {
   let workspace = Workspace()
 
-  @Test("P14.5, P14.3: a second owner ends with 75; the message has the first one's pid and what to do instead")
+  @Test("42: a second owner ends with 75; the message has the first one's pid and what to do instead")
   func second() throws {
     let path = workspace.path("roster.db")
     let first = try Ownership(of: path, program: "rosterd run")
@@ -21,7 +21,7 @@ struct OwnershipTests {
     ) { try Ownership(of: path, program: "rosterd sync") }
   }
 
-  @Test("P14.4: the lock file stays with pid and program, and the next owner's replace them")
+  @Test("42: the lock file stays with pid and program, and the next owner's replace them")
   func stays() throws {
     let path = workspace.path("roster.db")
     do { _ = try Ownership(of: path, program: "a much longer name than the next") }
@@ -33,7 +33,7 @@ struct OwnershipTests {
     #expect(stat("\(path).lock", &status) == 0 && status.st_mode & 0o777 == 0o600)
   }
 
-  @Test("C7.3: the next owner knows whether the previous one released the file in order")
+  @Test("43: the next owner knows whether the previous one released the file in order")
   func released() throws {
     let path = workspace.path("roster.db")
     let first = try Ownership(of: path)

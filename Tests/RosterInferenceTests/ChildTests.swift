@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "L6.3: the parent's value becomes its placeholder: a segment of the path, a query value, or a part of one",
+    "55: the parent's value becomes its placeholder: a segment of the path, a query value, or a part of one",
     arguments: [
       ("/repos/a/b/issues/5/comments", "issue.number=5", "/repos/a/b/issues/{issue.number}/comments", nil),
       ("/users/j%C3%B6rg/posts", "user.name=jörg", "/users/{user.name}/posts", nil),
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "L6.1: the value of a parent is no secret, whatever its parameter is called; another part of it may be one",
+    "55: the value of a parent is no secret, whatever its parameter is called; another part of it may be one",
     arguments: [
       ("author", "{a.id}"), ("ticket", "{a.id}"), ("session", "{a.id}"), ("projectKey", "{a.id}"), ("token", nil),
     ] as [(String, String?)])
@@ -46,7 +46,7 @@ import Testing
     #expect(found.toml.contains("access_token") == (value == nil) && !found.toml.contains("s3cret"))
   }
 
-  @Test("L6.4: several --of name the parts of a composite key, or ancestors; the last one names the parent")
+  @Test("55: several --of name the parts of a composite key, or ancestors; the last one names the parent")
   func several() throws {
     let key = try finding("https://api.example/buckets/blog,a1/notes", of: ["entry.bucket=blog", "entry.id=a1"])
     #expect(key.resource.path == "/buckets/{entry.bucket},{entry.id}/notes" && key.resource.each?.parent == "entry")
@@ -57,7 +57,7 @@ import Testing
     #expect(deep.toml.contains("\neach = { of = \"issue\" }\n"))
   }
 
-  @Test("L6.6: the value of --of is no key, even if the answer has one record")
+  @Test("55: the value of --of is no key, even if the answer has one record")
   func keyOfChild() throws {
     let list = #"[{"order_id":5,"name":"x"}]"#
     let found = try finding("https://api.example/orders/5/lines", of: ["order.id=5"], body: list)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(
-    "L6.6: a child has the name of the address's last word after that of its parent",
+    "55: a child has the name of the address's last word after that of its parent",
     arguments: [
       ("/orders/5/items", "order_item"), ("/orders/5/entries", "order_entry"), ("/orders/5/lines", "line"),
       ("/orders/5", "child_order"),
@@ -76,7 +76,7 @@ import Testing
     #expect(try finding("https://api.example\(path)", of: ["order.id=5"]).resource.name == name)
   }
 
-  @Test("L6.3: a column with the whole address becomes the path, and the rest of the query stays")
+  @Test("55: a column with the whole address becomes the path, and the rest of the query stays")
   func wholeAddress() throws {
     let url = "https://api.example/api/pokemon/bulbasaur"
     let found = try finding("\(url)?lang=en", of: ["pokemon.url=\(url)"], body: #"{"id":1,"height":7}"#).resource
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(
-    "L6.4: a value that is missing or ambiguous is refused (64), and the sentence says what to do",
+    "55: a value that is missing or ambiguous is refused (64), and the sentence says what to do",
     arguments: [
       (["issue.number=6"], "no segment of its path", "--of issue.number=5"),
       (["issue.number=issue"], "no segment of its path", "--of issue.number=5"),
@@ -102,13 +102,13 @@ import Testing
     #expect(failure.hint?.contains(hint) == true, "\(failure.hint ?? "")")
   }
 
-  @Test("L6.3: base_url ends before a value: /api/3/items of the parent 3", arguments: ["3", "v2"])
+  @Test("55: base_url ends before a value: /api/3/items of the parent 3", arguments: ["3", "v2"])
   func base(value: String) throws {
     let found = try finding("https://api.example/api/\(value)/items", of: ["shop.id=\(value)"])
     #expect(found.baseURL == "https://api.example/api" && found.resource.path == "/{shop.id}/items")
   }
 
-  @Test("L6.4: --of is RESOURCE.COLUMN=VALUE", arguments: ["x", "x=1", "a.b", "a.b=", ".b=1", "A.b=1", "key.a=1", ""])
+  @Test("55: --of is RESOURCE.COLUMN=VALUE", arguments: ["x", "x=1", "a.b", "a.b=", ".b=1", "A.b=1", "key.a=1", ""])
   func form(text: String) {
     #expect(GivenParent(text) == nil)
   }
@@ -116,7 +116,7 @@ import Testing
   // MARK: Details
 
   @Test(
-    "L6.1: an answer that is one record gives the style record, without a key",
+    "55: an answer that is one record gives the style record, without a key",
     arguments: [
       ("/pokemon/1", #"{"id":1,"types":[{"slot":1,"name":"grass"}]}"#, "", "pokemon_detail"),
       ("/item/1.json", #"{"id":1,"kids":[7,8],"title":"a"}"#, "", "pokemon_detail"),
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(
-    "L6.1: an answer with a list of records is a list, also if the list is below an object",
+    "55: an answer with a list of records is a list, also if the list is below an object",
     arguments: [
       ("/issues/1/comments", list, ""), ("/boards/1/items", #"{"items":[{"id":1}],"total":1}"#, "/items"),
       ("/users/1/orders", #"{"id":1,"orders":[{"id":7},{"id":8}]}"#, "/orders"),
@@ -146,7 +146,7 @@ import Testing
     #expect(!found.isDetail && found.records.description == records)
   }
 
-  @Test("L6.1: without --of one record is refused, and the hint names --of")
+  @Test("55: without --of one record is refused, and the hint names --of")
   func noParent() throws {
     let failure = try #require(throws: Failure.self) {
       try finding("https://api.example/pokemon/1", of: [], body: #"{"id":1,"height":7}"#)
@@ -156,7 +156,7 @@ import Testing
 
   // MARK: Names
 
-  @Test("L6.3: a child has neither its parent's name nor its parent's column <parent>_id, and no since")
+  @Test("55: a child has neither its parent's name nor its parent's column <parent>_id, and no since")
   func names() throws {
     let body = #"[{"id":1,"issue_id":5,"updated_at":"2026-01-01T00:00:00Z"}]"#
     let found = try finding("https://api.example/issues/5/issues", of: ["issue.number=5"], body: body)
@@ -171,7 +171,7 @@ import Testing
   // MARK: Proposals for children
 
   @Test(
-    "L6.1: an address below the record's own, or one with a counter beside it, gives a comment with each",
+    "55: an address below the record's own, or one with a counter beside it, gives a comment with each",
     arguments: [
       (#""url":"https://a.example/issues/1","comments_url":"https://a.example/issues/1/comments""#, ""),
       (
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test(
-    "L6.1: a template, another host, or an address elsewhere gives no comment with each",
+    "55: a template, another host, or an address elsewhere gives no comment with each",
     arguments: [
       #""url":"https://a.example/issues/1","labels_url":"https://a.example/issues/1/labels{/name}""#,
       #""url":"https://b.example/issues/1","comments_url":"https://b.example/issues/1/comments""#,
@@ -207,7 +207,7 @@ import Testing
     #expect(!text.contains("each = "), "\(text)")
   }
 
-  @Test("L6.1: records of a name and an address alone give a comment with their details")
+  @Test("55: records of a name and an address alone give a comment with their details")
   func proposedDetail() throws {
     let found = try Sample.pokeAPI.finding()
     #expect(found.toml.contains("# [resource.pokemon_detail]\n# path = \"{pokemon.url}\"\n"), "\(found.toml)")

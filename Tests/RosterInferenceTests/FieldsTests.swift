@@ -84,7 +84,7 @@ import Testing
       found.resource.columns.contains { $0.at.segments.first?.hasSuffix("links") == true } == key.contains("_links"))
   }
 
-  @Test("P9.4: 0 and negative numbers are keys", arguments: ["0", "-7"])
+  @Test("6: 0 and negative numbers are keys", arguments: ["0", "-7"])
   func anyInteger(lowest: String) throws {
     let found = try finding([#"{"id":\#(lowest),"name":"x"}"#, #"{"id":1,"name":"y"}"#])
     #expect(found.resource.key.description == "/id")

@@ -104,7 +104,7 @@ extension Expected {
   }
 
   @Test(
-    "L6.1: infer proposes since as a comment, from a time of the last change or a delta token",
+    "55: infer proposes since as a comment, from a time of the last change or a delta token",
     arguments: [
       (#""updated_at":"2026-01-01T00:00:00Z""#, "", "{ at = \"/updated_at\", param = \"updated_since\" }"),
       (

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct KeyChoiceTests {
   @Test(
-    "L6.6: two or three fields are the key if no single one is unique, also fields inside objects",
+    "55: two or three fields are the key if no single one is unique, also fields inside objects",
     arguments: [
       (#"[{"name":"a.","type":"A"},{"name":"a.","type":"MX"},{"name":"b.","type":"A"}]"#, ["/name", "/type"]),
       (
@@ -31,7 +31,7 @@ import Testing
     #expect(Set(columns).count == columns.count)
   }
 
-  @Test("L6.6: a composite key is written as a list, which a configuration reads")
+  @Test("55: a composite key is written as a list, which a configuration reads")
   func toml() throws {
     let found = try Inference.finding(
       try ListAnswer(Array(#"[{"name":"a.","type":"A"},{"name":"a.","type":"MX"}]"#.utf8)))
@@ -45,7 +45,7 @@ import Testing
 }
 
 @Suite struct DraftTrialTests {
-  @Test("L6.7: a part that a sync refuses becomes a comment; the rest stays")
+  @Test("55: a part that a sync refuses becomes a comment; the rest stays")
   func parts() throws {
     let body = #"{"data":[{"id":1,"size":1,"name":"a"},{"id":2,"size":2,"name":"b"}],"total":5,"next":"/x?page=2"}"#
     let found = try Inference.finding(try ListAnswer(Array(body.utf8)))
@@ -60,7 +60,7 @@ import Testing
     #expect(without.toml.contains("the total is odd") && without.toml.contains("/size is odd"))
   }
 
-  @Test("L6.7: an answer that a sync refuses for another reason is noted, and the draft stays")
+  @Test("55: an answer that a sync refuses for another reason is noted, and the draft stays")
   func whole() throws {
     let found = try Inference.finding(try ListAnswer(Array(#"[{"id":1}]"#.utf8)))
     let noted = found.withoutRefusedParts { _ in DraftFault(reason: "it is too deep") }

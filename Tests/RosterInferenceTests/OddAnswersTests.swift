@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "L6.8: an answer of an empty list is refused with the line that its definition needs",
+    "55: an answer of an empty list is refused with the line that its definition needs",
     arguments: [
       (#"{"things":null}"#, "the list at /things is null", #"no_records = ["null"]"#),
       (#"{"items":null,"total":0}"#, "the list at /items is null", #"no_records = ["null"]"#),
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "L6.8: a server that is known to leave out an empty list gets no_records, and any child a proposal of it",
+    "55: a server that is known to leave out an empty list gets no_records, and any child a proposal of it",
     arguments: [
       #"{"things":[{"id":"1"}],"nextPageToken":"x"}"#, #"{"things":[{"id":"1"}],"kind":"admin#things"}"#,
       #"{"things":[{"id":"1"}],"count":"1"}"#,
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(
-    "L6.8: a server whose records have null in the place of an empty list gets no_records = [null]",
+    "55: a server whose records have null in the place of an empty list gets no_records = [null]",
     arguments: [
       (#"{"things":[{"id":"1","tags":null},{"id":"2","tags":["a"]}]}"#, true),
       (#"{"things":[{"id":"1","tags":null},{"id":"2","tags":["a"]},{"id":"3","tags":[]}]}"#, false),
@@ -97,7 +97,7 @@ import Testing
     #expect(found.columns.first { $0.name == "amount" }?.type == type)
   }
 
-  @Test("L6.8: totals and flags of another JSON type lead to the pages, as a sync reads them")
+  @Test("55: totals and flags of another JSON type lead to the pages, as a sync reads them")
   func looseTotals() throws {
     let things = (1...10).map { #"{"id":\#($0)}"# }.joined(separator: ",")
     for total in [#""25""#, "25.0", "25"] {
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(
-    "L6.8: in an answer that was converted from XML, one record without a list is the list, and not a list inside it")
+    "55: in an answer that was converted from XML, one record without a list is the list, and not a list inside it")
   func singleRecord() throws {
     let one = #"{"response":{"things":{"thing":{"id":"1","parts":{"part":[{"sku":"a"},{"sku":"b"}]}}}}}"#
     let many = #"{"response":{"things":{"thing":[{"id":"1"},{"id":"2"}]}}}"#
@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test(
-    "R7.2: infer writes no condition for a member that a sync believes without one",
+    "14: infer writes no condition for a member that a sync believes without one",
     arguments: [
       #"{"success":true,"data":[@]}"#, #"{"incomplete_results":false,"items":[@]}"#,
       #"{"things":[@],"nextPageToken":"x"}"#, #"[{"success":true,"id":3},{"success":true,"id":4}]"#,

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "L6.1: without a list of objects, the longest list of another shape is taken, and shape says what it is",
+    "55: without a list of objects, the longest list of another shape is taken, and shape says what it is",
     arguments: [
       (#"{"names":["a","b","c"]}"#, .values, "/names", "/value", ["value"]),
       ("[9129911,9129199]", .values, "", "/value", ["value"]),
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "L6.1: five lists of one form or more in an object are a map, with a list in each record",
+    "55: five lists of one form or more in an object are a map, with a list in each record",
     arguments: [
       (#"{"a":["x"],"b":["x","y"],"c":[],"d":["z"],"e":[]}"#, ""),
       (
@@ -120,7 +120,7 @@ import Testing
     #expect(try finding(body).resource.shape != .map)
   }
 
-  @Test("L6.1: rows with names are taken, also beside a shorter list of objects: Datasette's default answer")
+  @Test("55: rows with names are taken, also beside a shorter list of objects: Datasette's default answer")
   func rows() throws {
     let found = try finding(
       #"{"rows":[[1,"a"],[2,"b"]],"columns":["id","name"],"next_url":"https://api.example/shop/product.json?_next=2",\#(Self.facets)}"#
@@ -132,7 +132,7 @@ import Testing
     #expect(found.toml.contains("row_names = \"/columns\""))
   }
 
-  @Test("L6.1: done and not are comments where an answer hints at them")
+  @Test("55: done and not are comments where an answer hints at them")
   func comments() throws {
     let found = try finding(
       #"{"items":[{"id":1,"status":"open"},{"id":2,"status":"cancelled"}],"nextToken":"x","isLast":false}"#)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import RosterDefinition
 
-/// T9 for infer: the credentials that a user gives for the request.
+/// Secrets and infer: the credentials that a user gives for the request.
 @Suite struct RequestNotesTests {
   private func toml(_ url: String, headers: [Request.Header] = []) throws -> String {
     try Sample(name: "", url: url, body: #"[{"id":1,"name":"a"}]"#).finding(headers).toml
   }
 
   @Test(
-    "T9.1: infer prints no secret of a header or of the address's query, but a comment says where it belongs",
+    "38: infer prints no secret of a header or of the address's query, but a comment says where it belongs",
     arguments: [
       (Request.Header("Authorization", "Bearer s3cret-value"), "# flow = \"static\""),
       (.init("authorization", "Basic dXNlcjpzM2NyZXQtdmFsdWU="), "# flow = \"basic\""),
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "T9.1: infer leaves out parameters that look like credentials, by name or by value",
+    "38: infer leaves out parameters that look like credentials, by name or by value",
     arguments: [
       ("api_key", "short"), ("apikey", "x"), ("access_token", "abc"), ("key", "AIza"), ("client_secret", "x"),
       ("sig", "x"), ("appid", "x"), ("q", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"),
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "T9.1: a comment at the top says that the path, or a search, looks like it contains a credential",
+    "38: a comment at the top says that the path, or a search, looks like it contains a credential",
     arguments: [
       ("/bot123456:s3cret/getUpdates", "the path"), ("/x/things;jsessionid=s3cret", "the path"),
       ("/services/TA/Zq8s3cr3tXy77abc/things", "the path"),

@@ -9,7 +9,7 @@ import Testing
     try ListAnswer(Array(#"[{"id":1,"name":"a"}]"#.utf8), asked: .init(try ListAddress(url)))
   }
 
-  @Test("L8.1: base_url is the common beginning of the addresses, and each path is the rest")
+  @Test("55: base_url is the common beginning of the addresses, and each path is the rest")
   func base() throws {
     let urls = ["https://api.example/api/v1/users", "https://API.example:443/api/v2/posts?page=2"]
     let base = ListAddress.commonBase(of: try urls.map { try ListAddress($0) })
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "L8.2: addresses of different origins have no base_url in common",
+    "55: addresses of different origins have no base_url in common",
     arguments: [
       "http://api.example/users", "https://api.example:8443/users", "https://other.example/users",
     ])
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(
-    "L8.2: addresses whose paths name one resource are refused; a path without a name is not",
+    "55: addresses whose paths name one resource are refused; a path without a name is not",
     arguments: [
       (["/users", "/v2/users?a=1"], "user"), (["/users", "/posts", "/User"], "user"), (["/users", "/posts"], nil),
       (["/1", "/2"], nil),
@@ -48,14 +48,14 @@ import Testing
   }
 
   @Test(
-    "L8.2: addresses whose paths give one table are refused", arguments: [["/cache", "/caches"], ["/new", "/news"]])
+    "55: addresses whose paths give one table are refused", arguments: [["/cache", "/caches"], ["/new", "/news"]])
   func sameTables(paths: [String]) throws {
     let addresses = try paths.map { try ListAddress("https://api.example\($0)") }
     let failure = #expect(throws: Failure.self) { try Inference.expectDifferentNames(addresses) }
     #expect(failure?.kind == .usage && failure?.cause.contains("has the same table ") == true)
   }
 
-  @Test("L8.3: a list that is not below base_url does not belong to that configuration")
+  @Test("55: a list that is not below base_url does not belong to that configuration")
   func below() throws {
     let list = try ListAddress("https://api.example/api/v1/users")
     #expect(list.below("https://api.example/api")?.path == "/v1/users")
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("L8.3: added text has no [upstream]; what the lists need there is a comment")
+  @Test("55: added text has no [upstream]; what the lists need there is a comment")
   func addition() throws {
     var answer = try answer("https://api.example/users")
     answer.asked?.headers = [.init("Accept", "application/json")]

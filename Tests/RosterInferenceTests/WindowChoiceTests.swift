@@ -3,7 +3,7 @@ import Testing
 
 @testable import RosterDefinition
 
-/// L6.1: windows as a proposal.
+/// Windows as a proposal.
 @Suite struct WindowChoiceTests {
   private func text(_ url: String, facts: String = "") throws -> String {
     let body = #"{\#(facts)"records":[{"id":1,"name":"a"},{"id":2,"name":"b"}]}"#
@@ -63,7 +63,7 @@ import Testing
     #expect(try !text(query).contains("windows"))
   }
 
-  @Test("L6.1, R9.1: a parameter that occurs twice in the address is a list in query")
+  @Test("52, 55: a parameter that occurs twice in the address is a list in query")
   func repeated() throws {
     #expect(try text("?include=b&x=1&include=a").contains(#"query = { include = ["b", "a"], x = 1 }"#))
   }

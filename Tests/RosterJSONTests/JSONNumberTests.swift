@@ -10,7 +10,7 @@ private func double(_ text: String) -> Double? {
 }
 
 @Suite struct JSONNumberTests {
-  @Test("P9.6: an integer is read up to the limits of 64 bits, and not beyond")
+  @Test("6: an integer is read up to the limits of 64 bits, and not beyond")
   func integers() {
     let ends = ["0", "-0", "7", "-7", "9223372036854775807", "-9223372036854775808"]
     #expect(ends.map(integer) == [0, 0, 7, -7, .max, .min])

@@ -6,7 +6,7 @@ import Testing
 @Suite("Rows for COPY")
 struct CopyTextTests {
   @Test(
-    "D4.3: a text is escaped, and what PostgreSQL refuses is replaced and counted",
+    "58: a text is escaped, and what PostgreSQL refuses is replaced and counted",
     arguments: [
       ([UInt8]("plain".utf8), "plain", 0), ([UInt8]("a\tb\nc\rd\\e".utf8), #"a\tb\nc\rd\\e"#, 0),
       ([UInt8]("ünï→𝄞".utf8), "ünï→𝄞", 0), ([UInt8]("\u{1}\u{7f}".utf8), "\u{1}\u{7f}", 0), ([], "", 0),
@@ -24,7 +24,7 @@ struct CopyTextTests {
   }
 
   @Test(
-    "D4.3: keys that differ only in replaced bytes stay different",
+    "58: keys that differ only in replaced bytes stay different",
     arguments: [
       ([0x61, 0], "a\u{fffd}00"), ([0x61, 0xFF], "a\u{fffd}ff"), ([0x61, 0xFF, 0x30], "a\u{fffd}ff0"),
       ([UInt8]("a\u{fffd}".utf8), "a\u{fffd}"), ([UInt8]("a\u{fffd}x0".utf8), "a\u{fffd}x0"),
@@ -42,7 +42,7 @@ struct CopyTextTests {
   }
 
   @Test(
-    "D4.1: a time is written as PostgreSQL reads it, in UTC if it has no zone",
+    "58: a time is written as PostgreSQL reads it, in UTC if it has no zone",
     arguments: [
       ("2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"), ("2026-01-01 10:00:00,25", "2026-01-01T10:00:00.25Z"),
       ("2026-01-01", "2026-01-01T00:00Z"), ("2026-01-01t10:00z", "2026-01-01T10:00Z"),
@@ -60,7 +60,7 @@ struct CopyTextTests {
   }
 
   @Test(
-    "D4.3: a JSON text is stored unchanged, apart from the parts that jsonb refuses",
+    "58: a JSON text is stored unchanged, apart from the parts that jsonb refuses",
     arguments: [
       (#"{"a":"\ud83d\ude00 \\u0000 \n"}"#, #"{"a":"\ud83d\ude00 \\u0000 \n"}"#, false),
       (#"["\u0000"]"#, #"["\ufffd"]"#, true), (#"["\ud83d","\ude00x"]"#, #"["\ufffd","\ufffdx"]"#, true),
@@ -78,7 +78,7 @@ struct CopyTextTests {
   }
 
   @Test(
-    "D4.3: a number with 8,000 digits stays a number, whatever its sign, point and exponent are",
+    "58: a number with 8,000 digits stays a number, whatever its sign, point and exponent are",
     arguments: [
       ("-" + String(repeating: "9", count: 8_000), false), ("0." + String(repeating: "9", count: 7_999), false),
       ("-" + String(repeating: "9", count: 8_000) + "e+8000", false), (String(repeating: "9", count: 8_001), true),
@@ -93,7 +93,7 @@ struct CopyTextTests {
     }
   }
 
-  @Test("D4.1: values of a row are separated by tabs, and NULL is \\N")
+  @Test("58: values of a row are separated by tabs, and NULL is \\N")
   func row() {
     var copy = CopyText()
     copy.append([.integer(-7), .null, .boolean(true), .boolean(false), .real(0.1)])
@@ -112,14 +112,14 @@ struct ReplicaSQLTests {
     ],
     primaryKey: ["record_id"], unique: [["id"]], role: .records(resource: "item"))
 
-  @Test("D4.1: names are quoted, and a table has the types of its columns")
+  @Test("58: names are quoted, and a table has the types of its columns")
   func create() {
     #expect(
       sql.create(items, as: "items", isUnlogged: false)
         == #"CREATE TABLE "ro""ster"."items" ("record_id" bigint NOT NULL, "id" text NOT NULL)"#)
   }
 
-  @Test("D2.2: a row is written only if it differs, within the scope of the changed records")
+  @Test("58: a row is written only if it differs, within the scope of the changed records")
   func merge() {
     #expect(sql.upsert(items, staged: "s").hasSuffix(#"WHERE (t."id") IS DISTINCT FROM (excluded."id")"#))
     let scoped = sql.delete(items, staged: "s", ids: "ids")
@@ -128,7 +128,7 @@ struct ReplicaSQLTests {
     #expect(sql.delete(items, staged: "s", ids: nil).first?.contains(" IN ") == false)
   }
 
-  @Test("D2.2: JSON is compared as text, since 1 and 1.0 are equal as jsonb")
+  @Test("58: JSON is compared as text, since 1 and 1.0 are equal as jsonb")
   func json() {
     var other = items
     other.columns.append(.init(name: "data", type: .jsonb))
@@ -137,7 +137,7 @@ struct ReplicaSQLTests {
   }
 
   @Test(
-    "D5.1: rows that have expired are removed, and older ones that are kept stay",
+    "58: rows that have expired are removed, and older ones that are kept stay",
     arguments: [
       (KeptRows(first: 7, others: [1, 9]), #" WHERE "id" < 7 AND "id" NOT IN (1, 9)"#),
       (KeptRows(first: 7), #" WHERE "id" < 7"#), (KeptRows(first: nil, others: [3]), #" WHERE "id" NOT IN (3)"#),
@@ -147,7 +147,7 @@ struct ReplicaSQLTests {
     #expect(sql.expire(items, by: "id", kept: kept) == #"DELETE FROM "ro""ster"."items""# + condition)
   }
 
-  @Test("D2.2: constraints and tables have different names")
+  @Test("58: constraints and tables have different names")
   func constraints() {
     let long = "organization_membership_invitation_requests"
     let tables = ["api", "api_key", "api_2_key", long, "\(long)_labels"].map { name in
@@ -164,7 +164,7 @@ struct ReplicaSQLTests {
     #expect(others.contains("api_4_key") && !others.contains("api_3_key"))
   }
 
-  @Test("D7.7: names that the position needs are refused", arguments: ["position", "position_pkey"])
+  @Test("60: names that the position needs are refused", arguments: ["position", "position_pkey"])
   func ownNames(name: String) {
     var table = items
     table.name = name
@@ -172,7 +172,7 @@ struct ReplicaSQLTests {
     #expect(ReplicaNames.fault(in: [items]) == nil)
   }
 
-  @Test("D3.1: another column is another signature")
+  @Test("60: another column is another signature")
   func signature() {
     var other = items
     other.columns.append(.init(name: "more", type: .jsonb))

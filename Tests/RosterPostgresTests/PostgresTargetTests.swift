@@ -6,7 +6,7 @@ import Testing
 @Suite("The URL of the server")
 struct PostgresTargetTests {
   @Test(
-    "D7.5: a URL that cannot be read is 78, and no part of it is in the message",
+    "38: a URL that cannot be read is 78, and no part of it is in the message",
     arguments: [
       "postgresql://u:s3%zzcret@h/d", "postgresql://u:a/s3cret@h/d", "postgresql://u:a@s3cret@h/d",
       "postgresql://u:s3cret/d",
@@ -24,7 +24,7 @@ struct PostgresTargetTests {
   }
 
   @Test(
-    "D7.5: a password with escapes or other signs is read, and only the server is shown",
+    "38: a password with escapes or other signs is read, and only the server is shown",
     arguments: [
       ("postgresql://u:a%2Fb%40c%25@h:5433/d", "d on h:5433"), ("postgresql://u:a?b#c[d:e@h/d", "d on h"),
       ("postgresql://u:p@h1:1,h2:2/d?target_session_attrs=read-write", "d on h1,h2:1,2"),
@@ -37,7 +37,7 @@ struct PostgresTargetTests {
   }
 
   @Test(
-    "D7.5: the parameters of a URL may contain at signs and slashes",
+    "38: the parameters of a URL may contain at signs and slashes",
     arguments: [
       ("postgresql://postgres@/t?host=/run/postgresql&application_name=me@site", "t on /run/postgresql"),
       ("postgresql:///t?host=h&application_name=me@site/a", "t on h"),
@@ -48,7 +48,7 @@ struct PostgresTargetTests {
   }
 
   @Test(
-    "D7.1: an empty URL, a port out of range and a refused option are bad URLs, and none of their parts is shown",
+    "51: an empty URL, a port out of range and a refused option are bad URLs, and none of their parts is shown",
     arguments: [
       ("", "it is empty"), (" \n", "it is empty"), ("postgresql://h:0/d", "from 1 to 65535"),
       ("postgresql://u:73219/d", "from 1 to 65535"), ("host=h1,h2 port=1,73219", "from 1 to 65535"),
@@ -61,7 +61,7 @@ struct PostgresTargetTests {
   }
 
   @Test(
-    "D7.1: an option that libpq refuses is a bad URL, and a missing database is named with its remedy",
+    "51: an option that libpq refuses is a bad URL, and a missing database is named with its remedy",
     arguments: [
       (#"invalid sslmode value: "s3cret""#, Failure.Kind.configuration, "invalid sslmode value: …"),
       (#"definition of service "s3cret" not found"#, .configuration, "definition of service …"),

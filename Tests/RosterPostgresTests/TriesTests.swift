@@ -12,7 +12,7 @@ struct TriesTests {
     return tries.mayFollow(failure, at: start + .seconds(seconds))
   }
 
-  @Test("D1.2: another owner of the schema ends run after 60 s")
+  @Test("59: another owner of the schema ends run after 60 s")
   func taken() {
     var tries = Tries()
     for seconds in [0, 30, 59] {
@@ -21,7 +21,7 @@ struct TriesTests {
     #expect(!follows(&tries, .owned, after: 60))
   }
 
-  @Test("D1.2: the 60 s of a taken schema begin again after another failure")
+  @Test("59: the 60 s of a taken schema begin again after another failure")
   func takenAgain() {
     var tries = Tries()
     #expect(follows(&tries, .owned, after: 0))
@@ -30,7 +30,7 @@ struct TriesTests {
     #expect(!follows(&tries, .owned, after: 126))
   }
 
-  @Test("D8.2: a wrong configuration ends run at once, and pauses double up to 30 s, or to 5 s for a taken schema")
+  @Test("49: a wrong configuration ends run at once, and pauses double up to 30 s, or to 5 s for a taken schema")
   func pauses() {
     var tries = Tries()
     #expect(!follows(&tries, .configuration, after: 0))
@@ -39,7 +39,7 @@ struct TriesTests {
     #expect(tries.pause() == 5)
   }
 
-  @Test("D2.4: the server has lost a snapshot if it has an older one, or one of a former feed")
+  @Test("59: the server has lost a snapshot if it has an older one, or one of a former feed")
   func lost() {
     let last = ReplicaPosition(feed: "b", change: 9, snapshot: 3, sync: 4)
     #expect(!last.lacks(last, newest: last))

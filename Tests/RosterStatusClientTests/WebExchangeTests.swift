@@ -19,7 +19,7 @@ import Testing
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  @Test("S14.1: the answer to the token's GET sets the cookie also if no daemon answers")
+  @Test("46: the answer to the token's GET sets the cookie also if no daemon answers")
   func noDaemon() throws {
     var gate = WebGate(port: 9000)
     let token = gate.token

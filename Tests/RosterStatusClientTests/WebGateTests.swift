@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("S14.3, S14.1: the cookie opens every reading route in the page's folder, and beside it")
+  @Test("46: the cookie opens every reading route in the page's folder, and beside it")
   func admitted() throws {
     var entered = try Entered()
     let question = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -56,7 +56,7 @@ import Testing
     #expect(status(try entered.decide("/x" + entered.folder.dropFirst(2))) == 404)
   }
 
-  @Test("S14.1, S14.2: the token opens the page once, and another one replaces it")
+  @Test("46: the token opens the page once, and another one replaces it")
   func once() throws {
     var gate = WebGate(port: 9000)
     let token = gate.token
@@ -67,7 +67,7 @@ import Testing
     #expect(status(gate.decide(try Self.request("/?token=\(gate.token)"))) == 200)
   }
 
-  @Test("S14.1, S14.3: HEAD with the token sets no cookie; the answer to GET of another route sets it at once")
+  @Test("46: HEAD with the token sets no cookie; the answer to GET of another route sets it at once")
   func cookies() throws {
     var gate = WebGate(port: 9000)
     guard case .answer(let entrance) = gate.decide(try Self.request("/?token=\(gate.token)", method: "HEAD")) else {
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(
-    "S10.3, S10.4: rosterctl web refuses what another site sends, also with the cookie (403)",
+    "46: rosterctl web refuses what another site sends, also with the cookie (403)",
     arguments: [
       ["Origin: http://evil"], ["Origin: http://127.0.0.1:9001"], ["Origin: http://localhost:9000"], ["Origin: null"],
       ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"],
@@ -129,7 +129,7 @@ import Testing
     #expect(status(try entered.decide("/?token=\(entered.gate.token)", fields: fields)) == 403)
   }
 
-  @Test("S10.3, S10.4: rosterctl web answers its own page, and opens the page by a link on another site")
+  @Test("46: rosterctl web answers its own page, and opens the page by a link on another site")
   func ownSite() throws {
     var entered = try Entered()
     let own = [entered.cookie, "Origin: http://127.0.0.1:9000", "Sec-Fetch-Site: same-origin"]
@@ -145,7 +145,7 @@ import Testing
     for host in ["localhost", "127.0.0.1:80"] { #expect(status(try entered.decide("/", host: host)) == 200) }
   }
 
-  @Test("S14.2: without the token, with a wrong one or with two it is 403")
+  @Test("46: without the token, with a wrong one or with two it is 403")
   func wrongToken() throws {
     var entered = try Entered()
     let token = entered.gate.token
@@ -188,7 +188,7 @@ import Testing
     #expect(status(gate.decide(try Self.request("/?token=\(token)"))) == 200)
   }
 
-  @Test("S13.1: a refusal is plain text with its length, useless to other sites, and without text for HEAD")
+  @Test("46: a refusal is plain text with its length, useless to other sites, and without text for HEAD")
   func refusal() {
     let text = { (method: String) in
       String(decoding: WebAnswer(404, sentence: "nothing is at /x").bytes(for: method), as: UTF8.self)

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "S10.1: loopback names are answered, with any port",
+    "46: loopback names are answered, with any port",
     arguments: [
       "localhost", "LocalHost:9718", "127.0.0.1", "127.0.0.1:9718", "127.0.1.1:80", "[::1]", "[::1]:9718", "", nil,
     ])
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "S10.1: a Host without a loopback name is 403, and the answer says why",
+    "46: a Host without a loopback name is 403, and the answer says why",
     arguments: [
       "evil.example", "evil.example:9718", "a", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.256",
       "127.1", "10.0.0.1", "[::2]", "[::1", "[::1]x", "localhost:9718x", "evil@localhost", "localhost@evil",
@@ -63,7 +63,7 @@ import Testing
     #expect(problem.detail.hasPrefix("the Host \(host) is no name of loopback"))
   }
 
-  @Test("S10.2: a scraper may use any name of this machine, a browser may not")
+  @Test("46: a scraper may use any name of this machine, a browser may not")
   func scrapers() async {
     for path in ["/metrics", "/healthz"] {
       #expect(await status(path, host: "web1.example:9718") == 200)
@@ -73,7 +73,7 @@ import Testing
     #expect(await status("/readyz", host: "web1.example:9718") == 503)
   }
 
-  @Test("S10.3, S10.4: requests of another site's page are 403, those of the own page are answered")
+  @Test("46: requests of another site's page are 403, those of the own page are answered")
   func origins() async {
     for origin in ["http://evil.example", "null", "http://127.0.0.1:8000", "https://localhost:9718", ""] {
       #expect(await status("/v1/status", host: "localhost:9718", with: ["Origin": origin]) == 403, "\(origin)")
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("S10.4: a link on another site opens the page, and nothing else")
+  @Test("46: a link on another site opens the page, and nothing else")
   func links() async {
     let link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"]
     #expect(await status("/", with: link) == 200)
@@ -99,7 +99,7 @@ import Testing
     #expect(await status("/", with: link.merging(["Origin": "http://evil.example"]) { $1 }) == 403)
   }
 
-  @Test("S11.2: the metrics socket offers the routes of monitors, and nothing else")
+  @Test("46: the metrics socket offers the routes of monitors, and nothing else")
   func monitors() async throws {
     let routes = makeRoutes(makeBoard(cache: snapshot)).ofMonitors
     for path in ["/metrics", "/healthz", "/readyz"] {
@@ -115,7 +115,7 @@ import Testing
     #expect(await status("/metrics", method: "POST", host: port, on: routes) == 405)
   }
 
-  @Test("S11.3: the explanation names records by their keys, also those that could not be stored")
+  @Test("38: the explanation names records by their keys, also those that could not be stored")
   func explained() async throws {
     var rejecting = makeReport()
     rejecting.rejected = 1

@@ -43,7 +43,7 @@ import Testing
     #expect(!entry.data.contains(UInt8(ascii: "\n")) && !entry.data.contains(UInt8(ascii: "\r")))
   }
 
-  @Test("S7.1: an event of a list names its ancestors")
+  @Test("48: an event of a list names its ancestors")
   func ancestors() {
     var event = Event(.listFailed, sync: 18, resource: "part", error: "upstream answered 403")
     event.of = #"[2,"a b"]"#
@@ -51,7 +51,7 @@ import Testing
     #expect(String(decoding: entry.data, as: UTF8.self).contains(#""resource":"part","of":[2,"a b"],"error":"#))
   }
 
-  @Test("S2.6: the counted size of an event is at least its real size")
+  @Test("45: the counted size of an event is at least its real size")
   func cost() {
     let nasty = String(repeating: "\u{1}", count: 500)
     var report = makeReport(.max, outcome: .failed)

@@ -105,7 +105,7 @@ import Testing
     #expect(all(log, after: .max).map(\.event.name) == [.eventsLost, .syncStarted])
   }
 
-  @Test("S2.6: a reader with more than 256 KiB of new events waiting is dropped, the others are not")
+  @Test("45: a reader with more than 256 KiB of new events waiting is dropped, the others are not")
   func dropsSlowReader() {
     let log = EventLog(clock: clock.wallClock)
     let slow = log.subscribe(after: nil, wake: {})
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("S2.6: one long event counts with its real size, and drops no reader that keeps up")
+  @Test("45: one long event counts with its real size, and drops no reader that keeps up")
   func longEvent() {
     let log = EventLog(clock: clock.wallClock)
     let reader = log.subscribe(after: nil, wake: {})

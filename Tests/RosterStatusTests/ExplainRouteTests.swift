@@ -18,7 +18,7 @@ import Testing
     return try explanation(response)
   }
 
-  @Test("S1.2: /v1/explain reads the database for rejected records only")
+  @Test("44: /v1/explain reads the database for rejected records only")
   func database() async throws {
     #expect(try now(makeRoutes(makeBoard(cache: snapshot, last: makeReport())))?.state == .idle)
     var failed = makeReport(18, outcome: .failed)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct MetricsSocketTests {
   @Test(
-    "S11.1: the metrics socket is in the folder of the status socket, with its mode, and answers as long as that does")
+    "46: the metrics socket is in the folder of the status socket, with its mode, and answers as long as that does")
   func beside() async throws {
     try await withFolder { folder in
       let place = StatusServer.Place.path(folder + "/status.sock", mode: 0o640)
@@ -22,7 +22,7 @@ import Testing
       try await expectStatus(403, of: path, method: "GET", target: "/v1/changes?since=0")
       #expect(try await status(folder + "/status.sock", method: "GET", target: "/v1/changes?since=0") == 200)
       #expect(metrics.setMode(0o600))
-      // A removed socket is made again (S3).
+      // A removed socket is made again.
       unlink(path)
       await metrics.lookAtName()
       try await expectStatus(200, of: path, method: "GET", target: "/healthz")
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("S11.1: with a passed socket the metrics socket is in that socket's folder")
+  @Test("46: with a passed socket the metrics socket is in that socket's folder")
   func passed() async throws {
     try await withFolder { folder in
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

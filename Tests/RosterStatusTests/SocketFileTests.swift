@@ -6,14 +6,14 @@ import Testing
 
 @testable import RosterStatus
 
-/// S3: the socket as a file, by a server that runs.
+/// The socket as a file, by a server that runs.
 @Suite(.timeLimit(.minutes(5))) struct SocketFileTests {
   private func mode(_ path: String) -> UInt32? {
     var facts = stat()
     return lstat(path, &facts) == 0 ? facts.st_mode : nil
   }
 
-  @Test("S3.1: the socket has the configured mode, answers, and is removed by a stop")
+  @Test("45: the socket has the configured mode, answers, and is removed by a stop")
   func lifeOfTheSocket() async throws {
     try await withServer { path, server in
       #expect(mode(path) == UInt32(S_IFSOCK) | 0o660)
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("S3.2: a stale socket of a dead daemon is replaced")
+  @Test("45: a stale socket of a dead daemon is replaced")
   func stale() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("S3.3: a live socket is left alone (73), and continues to answer")
+  @Test("45: a live socket is left alone (73), and continues to answer")
   func live() async throws {
     try await withServer { path, _ in
       let second = StatusServer(at: .path(path, mode: 0o660), routes: makeRoutes())
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("S3.3: a socket that this user may not use counts as live")
+  @Test("45: a socket that this user may not use counts as live")
   func forbidden() {
     #expect(SocketFile.obstacle(0) == "another program answers on the socket")
     #expect(SocketFile.obstacle(EAGAIN) == "another program answers on the socket")
@@ -55,7 +55,7 @@ import Testing
     #expect(SocketFile.obstacle(ECONNREFUSED) == nil)
   }
 
-  @Test("S3.3: a file other than a socket is left alone (73), and no other file remains")
+  @Test("45: a file other than a socket is left alone (73), and no other file remains")
   func noSocket() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("S3.3: a socket that another server published meanwhile is not replaced")
+  @Test("45: a socket that another server published meanwhile is not replaced")
   func othersName() async throws {
     // The first server would restore its own name in between.
     try await withServer(limits: limits { $0.nameCheck = .seconds(3600) }) { path, server in
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("S3.3, S3.4: a file that takes the socket's place stays and is reported; without it the socket is made again")
+  @Test("45: a file that takes the socket's place stays and is reported; without it the socket is made again")
   func taken() async throws {
     var limits = StatusLimits()
     limits.nameCheck = .milliseconds(10)
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test("S3.4: a removed socket is made again, with the mode that a reload gave it")
+  @Test("45: a removed socket is made again, with the mode that a reload gave it")
   func removed() async throws {
     var limits = StatusLimits()
     limits.nameCheck = .milliseconds(10)
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("S3.3: a file that another program put in the socket's place is left alone")
+  @Test("45: a file that another program put in the socket's place is left alone")
   func replaced() async throws {
     try await withServer { path, server in
       unlink(path)
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test("S3.3, S3.4: a reload changes the mode of no other file that has the socket's name now")
+  @Test("45: a reload changes the mode of no other file that has the socket's name now")
   func otherMode() async throws {
     try await withServer { path, server in
       let other = path + ".other"
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test("S3.2: a temporary socket of a process that was killed is removed; another process's remains")
+  @Test("45: a temporary socket of a process that was killed is removed; another process's remains")
   func leftovers() async throws {
     try await withFolder { folder in
       // No process has an id above 2^22 (proc(5), pid_max).
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test("S3.1: any path that is short enough for a client works, however short its name")
+  @Test("45: any path that is short enough for a client works, however short its name")
   func maxPath() async throws {
     try await withFolder { folder in
       let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test("S3.5: a passed socket is used, and its name remains")
+  @Test("45: a passed socket is used, and its name remains")
   func passed() async throws {
     try await withFolder { folder in
       let path = folder + "/status.sock"
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test("S3.5: a passed descriptor that does not listen is refused (73)")
+  @Test("45: a passed descriptor that does not listen is refused (73)")
   func passedOther() async throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -19,7 +19,7 @@ import Testing
     return report
   }
 
-  @Test("S18.1, S18.3, S18.4: the state follows from the last sync, and a restart does not change it")
+  @Test("47: the state follows from the last sync, and a restart does not change it")
   func states() {
     let cases: [(SyncRecord?, DaemonStatus.State)] = [
       (nil, .starting), (ended(.published), .idle), (ended(.unchanged), .idle), (ended(.failed), .degraded),
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("G5.13, G5.14: a doubt about the pages of an idle daemon is in the status until a sync has none")
+  @Test("19: a doubt about the pages of an idle daemon is in the status until a sync has none")
   func doubt() {
     let board = makeBoard()
     for trouble in [Diagnosis.shortPages("item", size: 100, longest: 50), nil] {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("S6.2, S18.3: failed lists degrade the state until they are pulled, also after a sync that was cancelled")
+  @Test("47: failed lists degrade the state until they are pulled, also after a sync that was cancelled")
   func failedLists() {
     let board = makeBoard()
     var resource = DaemonStatus.CachedResource(
@@ -65,7 +65,7 @@ import Testing
     #expect(makeBoard(last: ended(.cancelled)).status().state == .idle)
   }
 
-  @Test("S6.2, S18.3: a cancelled or killed sync does not end what degraded the state, nor does a restart")
+  @Test("47: a cancelled or killed sync does not end what degraded the state, nor does a restart")
   func cancelled() {
     let late = "a whole pull of item is late: limit.budget has no room for it"
     for outcome in [SyncRecord.Outcome.cancelled, .interrupted] {
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("S18.1, S18.2: stopping precedes unauthorized, unauthorized precedes syncing, syncing precedes degraded")
+  @Test("47: stopping precedes unauthorized, unauthorized precedes syncing, syncing precedes degraded")
   func precedence() {
     let board = makeBoard(last: ended(.failed, exit: 77))
     board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: Tally())
@@ -102,7 +102,7 @@ import Testing
     #expect(board.status().state == .stopping)
   }
 
-  @Test("S6.1, S7.1, S8.1: distrusted validators and a fresh sync are in the status, in the metrics and in the events")
+  @Test("48: distrusted validators and a fresh sync are in the status, in the metrics and in the events")
   func trust() throws {
     let board = makeBoard()
     board.syncBegan(SyncRecord(id: 18, startedAt: ""), tally: Tally(), isFresh: true)
@@ -125,7 +125,7 @@ import Testing
     #expect(String(decoding: member, as: UTF8.self).contains(#""distrusted_since":"2026-11-21T05:00:00.000Z""#))
   }
 
-  @Test("I10.2, S6.1, S8.1: the metrics count what each whole pull has missed, once, and the status has its kind")
+  @Test("21, 48: the metrics count what each whole pull has missed, once, and the status has its kind")
   func missed() {
     let board = makeBoard()
     let tally = Tally(resources: ["pilot"])
@@ -146,7 +146,7 @@ import Testing
     #expect(board.metricsText().contains("rosterd_whole_timestamp_seconds{resource=\"pilot\"} 1795241040\n"))
   }
 
-  @Test("S6.3, S6.4, S8.1: the lists of a child are in the status, the metrics and the message")
+  @Test("48: the lists of a child are in the status, the metrics and the message")
   func lists() throws {
     let board = makeBoard()
     let tally = Tally(resources: ["issue", "comment"])
@@ -224,7 +224,7 @@ import Testing
     #expect(board.message == "degraded: sync 17 failed: cannot pull page 3 (http://localhost): upstream answered 500")
   }
 
-  @Test("S4.2, S4.5: the message says since when there is no progress, also if a due sync has not begun")
+  @Test("49: the message says since when there is no progress, also if a due sync has not begun")
   func standstill() {
     let board = makeBoard(clock: clock, cache: snapshot)
     let silence = "nothing has moved since 2023-11-14T22:13:20.000Z"
@@ -241,7 +241,7 @@ import Testing
     #expect(board.message.hasSuffix("; next sync at 2023-11-14T22:28:20.000Z"))
   }
 
-  @Test("S18.5: state, beginning, reason, next sync and notes are fields, and the clauses are made of them")
+  @Test("47: state, beginning, reason, next sync and notes are fields, and the clauses are made of them")
   func fields() {
     let board = makeBoard(clock: clock, cache: snapshot)
     var failed = ended(.failed)
@@ -262,7 +262,7 @@ import Testing
     #expect(board.status().sync.stalledSince == clock.now.rfc3339)
   }
 
-  @Test("S6.1, S8.1: the end of the client certificate is in status and metrics, and absent without one")
+  @Test("48: the end of the client certificate is in status and metrics, and absent without one")
   func clientCertificate() {
     let end = Date(timeIntervalSince1970: 1_800_000_000)
     let name = "rosterd_client_certificate_expiry_timestamp_seconds"
@@ -272,7 +272,7 @@ import Testing
     #expect(!makeBoard(clock: clock).metricsText().contains(name))
   }
 
-  @Test("The status document has every field of the contract, null if there is no value yet")
+  @Test("The status document has every documented field, null if there is no value yet")
   func document() throws {
     let document = StatusDocument(makeBoard(clock: clock).status())
     let text = String(decoding: try JSONEncoder.sorted.encode(document), as: UTF8.self)
@@ -291,7 +291,7 @@ import Testing
         """)
   }
 
-  @Test("S1.2: the status has the sizes of the last look, and no request looks at files")
+  @Test("44: the status has the sizes of the last look, and no request looks at files")
   func sizes() {
     let looks = Mutex<Int64>(0)
     let board = StatusBoard(
@@ -372,7 +372,7 @@ import Testing
     #expect(!board.message.contains("limit.budget"))
   }
 
-  @Test("S17.2: a refused reload is shown until a good one")
+  @Test("47: a refused reload is shown until a good one")
   func reloads() {
     let board = makeBoard(clock: clock)
     board.report(Event(.configRefused, error: "line 3: sync.interval is too small"))
@@ -392,7 +392,7 @@ import Testing
   }
 
   @Test(
-    "S6.5: next_at and its metric follow a wall clock that is set",
+    "47: next_at and its metric follow a wall clock that is set",
     arguments: [-86_400.0, -1, 0.4, 3600, 31_536_000])
   func nextAfterClockChange(step: Double) {
     let board = makeBoard(clock: clock, cache: snapshot)
@@ -405,7 +405,7 @@ import Testing
     #expect(board.metricsText().contains("rosterd_next_sync_timestamp_seconds \(Int(next.timeIntervalSince1970))\n"))
   }
 
-  @Test("S4.2: each change is reported, and a slow reader of changes gets one report")
+  @Test("49: each change is reported, and a slow reader of changes gets one report")
   func changes() async {
     let board = makeBoard()
     for _ in 0..<100 { board.report(Event(.pageFetched)) }
@@ -423,7 +423,7 @@ extension JSONEncoder {
     return encoder
   }
 
-  @Test("S17.3: the message reports a cache that was moved aside, and changes that need a restart, until they are over")
+  @Test("47: the message reports a cache that was moved aside, and changes that need a restart, until they are over")
   func notes() {
     let board = makeBoard(cache: snapshot)
     board.report(Event(.configReloaded, reason: "a restart is needed for cache.path"))
@@ -436,7 +436,7 @@ extension JSONEncoder {
     #expect(!board.message.contains("restart"))
   }
 
-  @Test("S17.3: the note about a damaged cache ends when its file is removed, without a sync")
+  @Test("47: the note about a damaged cache ends when its file is removed, without a sync")
   func damagedCopy() throws {
     let workspace = Workspace()
     var facts = snapshot
@@ -449,7 +449,7 @@ extension JSONEncoder {
     #expect(!board.message.contains("the cache was damaged"))
   }
 
-  @Test("S17.3, C6.2: the message and explain name definitions that no sync has published yet")
+  @Test("47, 56: the message and explain name definitions that no sync has published yet")
   func waitingDefinitions() {
     var facts = snapshot
     facts.waiting = ["character", "location"]
@@ -459,7 +459,7 @@ extension JSONEncoder {
     #expect(Explanation(board.situation()).readers.contains(note))
   }
 
-  @Test("S17.3: the message reports an older cache until its file is removed")
+  @Test("47: the message reports an older cache until its file is removed")
   func olderCache() throws {
     let workspace = Workspace()
     var facts = snapshot
@@ -476,7 +476,7 @@ extension JSONEncoder {
     #expect(!board.message.contains("older"))
   }
 
-  @Test("T15.3: a bad client certificate is shown until it can be read, and hides no refused configuration file")
+  @Test("37: a bad client certificate is shown until it can be read, and hides no refused configuration file")
   func certificate() {
     let board = makeBoard(cache: snapshot)
     let badKey = Failure(.configuration, step: "read upstream.tls.key_file", subject: "/etc/key", cause: "no key")
@@ -499,7 +499,7 @@ extension JSONEncoder {
     #expect(!Explanation(board.situation()).what.contains("no key"))
   }
 
-  @Test("S17.2: what refused a reload is explained until a reload is taken")
+  @Test("47: what refused a reload is explained until a reload is taken")
   func refusal() {
     let board = makeBoard(cache: snapshot)
     board.runs(as: "rosterd@stage")

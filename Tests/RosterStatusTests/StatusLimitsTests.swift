@@ -6,11 +6,11 @@ import Testing
 
 @testable import RosterStatus
 
-/// S2: the limits for all clients together and for each one.
+/// The limits for all clients together and for each one.
 @Suite(.timeLimit(.minutes(5))) struct StatusLimitsTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  @Test("S2.2: a head over 16 KiB is 431", arguments: ["target", "field", "fields", "endless"])
+  @Test("45: a head over 16 KiB is 431", arguments: ["target", "field", "fields", "endless"])
   func longHead(kind: String) async throws {
     let long = String(repeating: "x", count: 17 * 1024)
     let head =
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("S2.2: a head of nearly 16 KiB is answered")
+  @Test("45: a head of nearly 16 KiB is answered")
   func fullHead() async throws {
     try await withClient { client in
       try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: \(String(repeating: "x", count: 16_000))\r\n\r\n")
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("S2.3: a body over 64 KiB is 413, announced or in chunks")
+  @Test("45: a body over 64 KiB is 413, announced or in chunks")
   func longBody() async throws {
     try await withServer { path, _ in
       let long = String(repeating: "x", count: 66_000)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "S2.4: a request that is not complete in time is 408",
+    "45: a request that is not complete in time is 408",
     arguments: ["", "GET /hea", "POST /v1/sync HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx"])
   func slow(start: String) async throws {
     try await withClient(limits: limits { $0.incomplete = .milliseconds(50) }) { client in
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "S2.1: a request that is not HTTP is 400, and one without Host too",
+    "45: a request that is not HTTP is 400, and one without Host too",
     arguments: ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
   func nonsense(text: String) async throws {
     try await withClient { client in
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("S2.5: if all connections are taken, the longest idle one makes room")
+  @Test("45: if all connections are taken, the longest idle one makes room")
   func makesRoom() async throws {
     var limits = StatusLimits()
     limits.connections = 3
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("S2.5: clients that arrive while the server is busy wait for it, and none of hundreds is refused")
+  @Test("45: clients that arrive while the server is busy wait for it, and none of hundreds is refused")
   func queue() async throws {
     let (asked, ask) = AsyncStream<Void>.makeStream()
     let busy = DispatchSemaphore(value: 0)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("S2.5: idle clients never exceed the limit, however many arrive at once")
+  @Test("45: idle clients never exceed the limit, however many arrive at once")
   func crowd() async throws {
     var limits = StatusLimits()
     limits.connections = 8
@@ -133,13 +133,13 @@ import Testing
   }
 
   @Test(
-    "S2.1: the limit of connections leaves the sync its descriptors",
+    "45: the limit of connections leaves the sync its descriptors",
     arguments: [(1 << 20, 256), (1024, 256), (512, 256), (400, 144), (256, 8), (0, 8)])
   func descriptors(limit: Int, connections: Int) {
     #expect(StatusLimits(descriptors: limit).connections == connections)
   }
 
-  @Test("S2.1: without a descriptor for the next client the server waits and logs it")
+  @Test("45: without a descriptor for the next client the server waits and logs it")
   func noDescriptors() async {
     await #expect(processExitsWith: .success) {
       var most = rlimit(rlim_cur: 256, rlim_max: 256)
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test("S2.1, S2.6: a reader of events that does not read is dropped, and the others go on")
+  @Test("45: a reader of events that does not read is dropped, and the others go on")
   func stuckReader() async throws {
     let board = makeBoard()
     try await withServer(makeRoutes(board)) { path, _ in

@@ -32,7 +32,7 @@ import Testing
       for await looks in looked.stream where looks >= count { return }
     }
 
-    /// Readers see the change before the board is notified (P2).
+    /// Readers see the change before the board is notified.
     func write(_ last: Int64, size: Int = 0) {
       state.withLock { ($0.last, $0.size) = (last, size) }
     }
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test("S2.4: a waiting request is not 408, also if its client shut its sending side down")
+  @Test("45: a waiting request is not 408, also if its client shut its sending side down")
   func patient() async throws {
     let feed = Feed()
     try await withServer(feed.routes, limits: limits { $0.incomplete = .milliseconds(50) }) { path, _ in
@@ -117,7 +117,7 @@ import Testing
   }
 
   // The test has a process of its own: another test's child process could hold open the end that is closed here.
-  @Test("S2.1: a waiting client that leaves frees its place, and no search follows for it")
+  @Test("45: a waiting client that leaves frees its place, and no search follows for it")
   func gone() async {
     await #expect(processExitsWith: .success) {
       let feed = Feed()
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("P13.1: 200 waiting requests end at once, with an empty answer, when the server stops")
+  @Test("41: 200 waiting requests end at once, with an empty answer, when the server stops")
   func stops() async {
     await #expect(processExitsWith: .success) {
       let feed = Feed()
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test("S2.1: long answers wait for memory, and all reading clients get theirs, though others never read")
+  @Test("45: long answers wait for memory, and all reading clients get theirs, though others never read")
   func longAnswers() async throws {
     let feed = Feed()
     try await withServer(feed.routes) { path, _ in

@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "S12.1, S12.2: an unknown query parameter or key of a body is 400, and so is a parameter that occurs twice",
+    "48: an unknown query parameter or key of a body is 400, and so is a parameter that occurs twice",
     arguments: [
       ("GET", "/v1/syncs?lmit=9", "/v1/syncs has no parameter lmit; it takes limit, resources"),
       (
@@ -104,7 +104,7 @@ import Testing
     #expect(problem == Problem(title: "Bad Request", status: 400, detail: detail))
   }
 
-  @Test("S12.1: a query without parameters is accepted")
+  @Test("48: a query without parameters is accepted")
   func emptyQueries() async {
     for target in ["/healthz?", "/healthz?&", "/v1/status?&&"] { #expect(await get(target).status == 200, "\(target)") }
     #expect(await get("/nothing?x=1").status == 404)
@@ -139,7 +139,7 @@ import Testing
     #expect(answer.status == (peer == 0 || peer == 1000 ? 202 : 403))
   }
 
-  @Test("S12.2: POST /v1/sync accepts the keys of its body, and names an unknown one in its refusal")
+  @Test("48: POST /v1/sync accepts the keys of its body, and names an unknown one in its refusal")
   func syncBodies() async throws {
     let asked = Mutex<[SyncRequest]>([])
     let routes = makeRoutes(sync: { request in
@@ -171,7 +171,7 @@ import Testing
     #expect(try problem(await post(#"{"alow_removal": 1}"#)).detail == detail)
   }
 
-  @Test("L1.2: a fresh request during a sync that is not fresh is answered with 409")
+  @Test("20: a fresh request during a sync that is not fresh is answered with 409")
   func freshConflict() async throws {
     let routes = makeRoutes(sync: { _ in throw SyncRequest.Conflict() })
     let body = Array(#"{"fresh": true}"#.utf8)
@@ -230,7 +230,7 @@ import Testing
   }
 
   @Test(
-    "C5.4: /v1/changes is 410 if the reader must read everything again, 400 for an unknown resource, 503 without cache")
+    "7: /v1/changes is 410 if the reader must read everything again, 400 for an unknown resource, 503 without cache")
   func readAnew() async throws {
     let gone = try problem(
       await get("/v1/changes?since=3", routes: makeRoutes(feed: { _ in .readAnew("it ends with change 2") })))

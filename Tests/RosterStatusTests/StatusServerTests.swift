@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct StatusServerTests {
   private let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  @Test("S13.1: every answer, the event stream too, has the headers against other sites")
+  @Test("46: every answer, the event stream too, has the headers against other sites")
   func seclusion() async throws {
     try await withServer { path, _ in
       for target in ["/v1/status", "/metrics", "/v1/events", "/", "/page.js", "/nothing", "/v1/syncs?limit=0"] {
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("S2.1: an upgrade is ignored, and the request answered")
+  @Test("45: an upgrade is ignored, and the request answered")
   func upgrade() async throws {
     try await withClient { client in
       try client.send(
@@ -153,7 +153,7 @@ import Testing
   }
 
   // The tests have processes of their own, so that parallel tests do not delay them.
-  @Test("P13.1: a stop ends event streams properly, after the last event")
+  @Test("41: a stop ends event streams properly, after the last event")
   func stops() async {
     await #expect(processExitsWith: .success) {
       let board = makeBoard()
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test("P13.1: a stop does not wait for an answer that does not come")
+  @Test("41: a stop does not wait for an answer that does not come")
   func stopsStuck() async {
     await #expect(processExitsWith: .success) {
       let asked = AsyncStream<Void>.makeStream()

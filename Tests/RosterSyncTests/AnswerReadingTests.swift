@@ -24,7 +24,7 @@ struct AnswerReadingTests {
   // MARK: Partial and failed answers
 
   @Test(
-    "R7.1, P11.19: an answer that does not meet expect fails its list, and removes nothing however often it comes",
+    "14: an answer that does not meet expect fails its list, and removes nothing however often it comes",
     arguments: [
       (Resource.Condition(at("incomplete_results"), .differs([.boolean(true)])), #","incomplete_results":true"#),
       (.init(at("success"), .equal(.boolean(true))), #","success":false,"message":"a shard is down""#),
@@ -49,7 +49,7 @@ struct AnswerReadingTests {
     #expect(try Self.ids(bench) == ["2", "3", "4"])
   }
 
-  @Test("R7.1: an empty list that calls itself failed is not an empty list")
+  @Test("14: an empty list that calls itself failed is not an empty list")
   func emptyFailure() async throws {
     let resource = Self.thing { $0.answers.expect = [.init(at("success"), .equal(.boolean(true)))] }
     let bench = try await SyncBench.synced(
@@ -59,7 +59,7 @@ struct AnswerReadingTests {
     #expect(try Self.ids(bench).count == 4)
   }
 
-  @Test("R7.1: a condition on a place that does not exist is warned of once, or its message names the place")
+  @Test("14: a condition on a place that does not exist is warned of once, or its message names the place")
   func wrongPlace() async throws {
     let resource = Self.thing { $0.answers.expect = [.init(at("incomplete"), .differs([.boolean(true)]))] }
     let bench = try SyncBench(answers: ["/things": Self.answer(1...2)])
@@ -78,7 +78,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "R7.2: errors beside data of a GraphQL server are a failure without a line in the definition",
+    "14: errors beside data of a GraphQL server are a failure without a line in the definition",
     arguments: [
       #"{"data":{"things":[{"id":1}]},"errors":[{"message":"shard 3 is down"}]}"#,
       #"{"data":{"things":null},"errors":[{"message":"shard 3 is down"}]}"#,
@@ -95,7 +95,7 @@ struct AnswerReadingTests {
     #expect(try Self.ids(bench) == ["1", "2"])
   }
 
-  @Test("R7.2: a list that is called errors stays a list")
+  @Test("14: a list that is called errors stays a list")
   func listOfErrors() async throws {
     var errors = Self.graph
     errors.records = at("errors")
@@ -105,7 +105,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "R7.3: what partial names stores the records, removes nothing and leaves the state degraded",
+    "14: what partial names stores the records, removes nothing and leaves the state degraded",
     arguments: [#","errors":[{"message":"forbidden"}]"#, #","errors":{"7":"forbidden"}"#, #","errors":"forbidden""#])
   func partial(members: String) async throws {
     let resource = Self.thing { $0.answers.partial = [at("errors")] }
@@ -123,7 +123,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "R7.4: an answer of by_key that calls itself failed is no absence",
+    "14: an answer of by_key that calls itself failed is no absence",
     arguments: [#"{"success":false,"data":null}"#, #"{"success":false,"data":[]}"#, #"{"data":null,"error":"down"}"#])
   func byKey(failure: String) async throws {
     let resource = Self.thing {
@@ -147,7 +147,7 @@ struct AnswerReadingTests {
   private static let absent = thing { $0.answers.noRecords = .init(isAbsent: true) }
 
   @Test(
-    "R7.5, R7.7: an answer without a list is empty if no_records says so, after the question was repeated",
+    "14: an answer without a list is empty if no_records says so, after the question was repeated",
     arguments: [
       (absent, "{}"), (absent, #"{"nextPageToken":null,"total":0}"#), (absent, #"{"data":{}}"#),
       (thing { $0.answers.noRecords = .init(isNull: true) }, #"{"data":null}"#),
@@ -168,7 +168,7 @@ struct AnswerReadingTests {
     #expect(try Self.ids(bench) == [])
   }
 
-  @Test("R7.7: one answer without a list among good ones removes nothing")
+  @Test("14: one answer without a list among good ones removes nothing")
   func repeatedQuestion() async throws {
     let bench = try await SyncBench.synced([Self.absent], answers: ["/things": Self.answer(1...2)])
     bench.serveOnce("{}", then: Self.answer(1...2), at: "/things")
@@ -178,7 +178,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "R7.5: a list that is empty by its status, or by an answer without list and flag, is over: no further page",
+    "14: a list that is empty by its status, or by an answer without list and flag, is over: no further page",
     arguments: ["204", "404", "{}"])
   func emptyWithoutFlag(answer: String) async throws {
     let resource = Self.thing {
@@ -194,7 +194,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "R7.7: the request is repeated for each list with records in the snapshot: in a fresh sync, and after an absence",
+    "14: the request is repeated for each list with records in the snapshot: in a fresh sync, and after an absence",
     arguments: [true, false])
   func repeatedAgain(isFresh: Bool) async throws {
     let resource = Self.thing {
@@ -213,7 +213,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "R7.6: an answer with a fault beside no list is never an absent list",
+    "14: an answer with a fault beside no list is never an absent list",
     arguments: [
       #"{"error":"down"}"#, #"{"errors":[{"message":"down"}]}"#, #"{"fault":{"faultstring":"down"}}"#,
       #"{"message":"down"}"#, #"{"data":null,"message":"down"}"#,
@@ -229,7 +229,7 @@ struct AnswerReadingTests {
     #expect(try Self.ids(bench) == ["1", "2"])
   }
 
-  @Test("R7.6: without no_records, a missing list fails, and the message names the key")
+  @Test("14: without no_records, a missing list fails, and the message names the key")
   func noLine() async throws {
     for (body, form) in [("{}", "absent"), (#"{"data":null}"#, "null")] {
       let record = try await SyncBench(answers: ["/things": body]).sync([Self.thing()])
@@ -237,7 +237,7 @@ struct AnswerReadingTests {
     }
   }
 
-  @Test("R7.5: empty lists of children may be absent, and a sync with nine of them is good")
+  @Test("14: empty lists of children may be absent, and a sync with nine of them is good")
   func children() async throws {
     let parent = Resource(
       name: "doc", path: "/docs", maxRemoval: 100, pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
@@ -257,7 +257,7 @@ struct AnswerReadingTests {
 
   // MARK: Shapes of records
 
-  @Test("P9.8, P9.9: an empty list, an empty text and false in place of an object are absent")
+  @Test("6: an empty list, an empty text and false in place of an object are absent")
   func emptyPlaceholders() async throws {
     let resource = Self.thing {
       $0.columns[1].at = at("meta", "size")
@@ -274,7 +274,7 @@ struct AnswerReadingTests {
     #expect(try await bench.sync([resource], after: 60).rejected == 3)
   }
 
-  @Test("R7.8: one record in place of a list is a list of one only by list_of_one")
+  @Test("14: one record in place of a list is a list of one only by list_of_one")
   func listOfOne() async throws {
     let tags = Resource.List(table: "tags", at: at("tags"), columns: [.init("name", at: at("name"))])
     let resource = Self.thing {
@@ -298,7 +298,7 @@ struct AnswerReadingTests {
     #expect(try bare.ask("SELECT reason FROM rejects").allSatisfy { $0.contains("list_of_one = true") })
   }
 
-  @Test("P9.4: every 64-bit integer is a key, and a record with such a key is removed like any other")
+  @Test("6: every 64-bit integer is a key, and a record with such a key is removed like any other")
   func anyInteger() async throws {
     let keys = ["-9223372036854775807", "-2", "-1", "0", "1", "9223372036854775807"]
     let records = keys.map { #"{"id":\#($0)}"# }
@@ -324,7 +324,7 @@ struct AnswerReadingTests {
   }
 
   @Test(
-    "P9.10, P9.13: rejects of unknown key hold back removals, and the sync and the list of absent records say so",
+    "14, 47: rejects of unknown key hold back removals, and the sync and the list of absent records say so",
     arguments: ["null", #"{"id":null}"#, #"{"name":"x"}"#])
   func heldBack(reject: String) async throws {
     let bench = try await SyncBench.synced([Self.thing()], answers: ["/things": Self.answer(1...3)])
@@ -340,7 +340,7 @@ struct AnswerReadingTests {
     #expect(listing.total == 0 && listing.unknown == 1)
   }
 
-  @Test("P9.14: records of one answer that share a key and differ are rejected and named, and equal ones are not")
+  @Test("5: records of one answer that share a key and differ are rejected and named, and equal ones are not")
   func duplicates() async throws {
     let resource = Resource(
       name: "set", path: "/sets", key: at("name"), maxRemoval: 100, pages: .init(.one),
@@ -357,7 +357,7 @@ struct AnswerReadingTests {
     #expect(try await bench.sync([resource], after: 120).isDegraded == false)
   }
 
-  @Test("R2.1: a part of a composite key with null = true may be null or absent, and takes part in the key")
+  @Test("6: a part of a composite key with null = true may be null or absent, and takes part in the key")
   func nullParts() async throws {
     let resource = Resource(
       name: "grant", path: "/grants", key: at("user"), otherKeys: [at("scope"), at("project")], maxRemoval: 100,
@@ -396,7 +396,7 @@ struct AnswerReadingTests {
     #expect(try await SyncBench(answers: ["/grants": "[\(rows[0]),\(rows[3])]"]).sync([strict]).rejected == 1)
   }
 
-  @Test("P11.20: a failure of a page says what upstream said, and masks credentials")
+  @Test("47: a failure of a page says what upstream said, and masks credentials")
   func words() async throws {
     for (body, words) in [
       (#"{"message":"no such team"}"#, "no such team"), (#"{"error":{"message":"no such team"}}"#, "no such team"),
@@ -416,7 +416,7 @@ struct AnswerReadingTests {
     }
   }
 
-  @Test("P9.12: where skips null elements, which then hold back no removal")
+  @Test("52: where skips null elements, which then hold back no removal")
   func nullElements() async throws {
     for condition in [Resource.Condition(at("id"), .present), .init(JSONPointer(), .present)] {
       let resource = Self.thing { $0.conditions = [condition] }
@@ -431,7 +431,7 @@ struct AnswerReadingTests {
     #expect(try await SyncBench(answers: ["/things": #"{"data":[null,{"id":1}]}"#]).sync([Self.thing()]).rejected == 1)
   }
 
-  @Test("P9.6: a whole number with a fraction of zeros is an integer, and a key")
+  @Test("6: a whole number with a fraction of zeros is an integer, and a key")
   func wholeFractions() async throws {
     let resource = Self.thing()
     let bench = try SyncBench(answers: ["/things": #"{"data":[{"id":1.0,"size":10.00},{"id":-2.0,"size":-0.0}]}"#])
@@ -449,7 +449,7 @@ struct AnswerReadingTests {
     }
   }
 
-  @Test("P9.6: a text of digits is a number in an integer column, and a key")
+  @Test("6: a text of digits is a number in an integer column, and a key")
   func digits() async throws {
     let resource = Self.thing {
       $0.columns.append(.init("name", at: at("name")))

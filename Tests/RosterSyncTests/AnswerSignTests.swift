@@ -77,7 +77,7 @@ struct AnswerSignTests {
   ]
 
   @Test(
-    "R7.2: an answer that calls itself failed or partial as a whole fails its list, and removes nothing",
+    "14: an answer that calls itself failed or partial as a whole fails its list, and removes nothing",
     arguments: failed + partial)
   func failure(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
@@ -90,7 +90,7 @@ struct AnswerSignTests {
     #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
   }
 
-  @Test("R7.9: an answer that names what it lacks is stored, and nothing is removed", arguments: lacking)
+  @Test("14: an answer that names what it lacks is stored, and nothing is removed", arguments: lacking)
   func lack(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
     bench.serve(["/things": Self.answer(2...5, ",\(members)")])
@@ -106,7 +106,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "G5.16: a sign of further pages that the definition does not follow is reported, and no record is removed",
+    "19: a sign of further pages that the definition does not follow is reported, and no record is removed",
     arguments: unfollowed)
   func goesOn(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
@@ -119,7 +119,7 @@ struct AnswerSignTests {
     #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
   }
 
-  @Test("G5.16: so is a total above the number of records that no key names", arguments: contraryTotals)
+  @Test("19: so is a total above the number of records that no key names", arguments: contraryTotals)
   func contraryTotal(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
     bench.serve(["/things": Self.answer(1...2, ",\(members)")])
@@ -139,7 +139,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "G5.16, G5.17: a list in pages that ends before such a total loses no record: empty page, 404, short, lost next",
+    "19: a list in pages that ends before such a total loses no record: empty page, 404, short, lost next",
     arguments: ["empty", "404", "short", "cursor", "link"])
   func totalInPages(end: String) async throws {
     let resource = Self.thing {
@@ -187,7 +187,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "G5.16: an unchanged last page is judged again if the pages before it have fewer records", arguments: [true, false])
+    "19: an unchanged last page is judged again if the pages before it have fewer records", arguments: [true, false])
   func totalOnUnchangedPage(hasTags: Bool) async throws {
     let resource = Self.thing { $0.pages = .init(.link) }
     let bench = try SyncBench([:])
@@ -211,7 +211,7 @@ struct AnswerSignTests {
     for round in 4...5 { #expect(try await bench.sync([resource], after: Double(round)).error == nil) }
   }
 
-  @Test("G5.16: so does a chain whose next value is elsewhere now, and a list by number whose empty page goes on")
+  @Test("19: so does a chain whose next value is elsewhere now, and a list by number whose empty page goes on")
   func goesOnInPages() async throws {
     let chain = Self.thing { $0.pages = .init(.cursor(param: .query("c"), at: .body(at("next")))) }
     let bench = try await SyncBench.synced(
@@ -238,7 +238,7 @@ struct AnswerSignTests {
     #expect(try Self.ids(numbered).count == 4)
   }
 
-  @Test("R7.11: members that say that all is well, counts, and the data of a record are no signs", arguments: innocent)
+  @Test("14: members that say that all is well, counts, and the data of a record are no signs", arguments: innocent)
   func innocence(members: String) async throws {
     for body in [Self.answer(1...2, ",\(members)"), "{\(members),\(Self.answer(1...2).dropFirst())"] {
       let bench = try SyncBench(answers: ["/things": body])
@@ -248,7 +248,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.10: a list of whole answers, a list of one, a map and a record may have members of these names",
+    "14: a list of whole answers, a list of one, a map and a record may have members of these names",
     arguments: [
       (thing { $0.records = JSONPointer() }, #"[{"id":1,"success":false,"errors":["x"]}]"#),
       (
@@ -277,7 +277,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.12: a place that expect names is no sign, and partial decides how one of the others counts",
+    "14: a place that expect names is no sign, and partial decides how one of the others counts",
     arguments: [
       (#""success":false"#, "success"), (#""errors":[{"message":"forbidden"}]"#, "errors"),
       (#""status":"error""#, "status"),
@@ -301,7 +301,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.2, R7.4: children, details and answers of by_key are read as lists are",
+    "14: children, details and answers of by_key are read as lists are",
     arguments: [
       #""success":false"#, #""incomplete_results":true"#, #""unreachable":["eu"]"#, #""meta":{"partial":true}"#,
     ])
@@ -341,7 +341,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.1: of a server that is partial on every second request, the second answer counts",
+    "14: of a server that is partial on every second request, the second answer counts",
     arguments: [#","incomplete_results":true"#, #","_shards":{"failed":1}"#, #","error":"down""#])
   func alternating(members: String) async throws {
     var bench = try SyncBench([:])
@@ -366,7 +366,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.11, G5.16: an empty list beside a message of a fault, or a total above zero, is not empty",
+    "14, 19: an empty list beside a message of a fault, or a total above zero, is not empty",
     arguments: [#""message":"upstream timed out""#, #""total":4"#, #""meta":{"count":4}"#])
   func emptyList(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
@@ -382,7 +382,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.6: an error instead of a detail is no answer, unless it has a value of a column",
+    "14: an error instead of a detail is no answer, unless it has a value of a column",
     arguments: [#"{"error":"down","code":500}"#, #"{"message":"no such thing"}"#, #"{"errors":[{"title":"x"}]}"#])
   func errorAsDetail(body: String) async throws {
     let parent = Resource(
@@ -405,7 +405,7 @@ struct AnswerSignTests {
     #expect(try await bench.sync([parent, detail], after: 2000).error == nil)
   }
 
-  @Test("R7.4: an empty answer of by_key with a total above zero is no absence")
+  @Test("14: an empty answer of by_key with a total above zero is no absence")
   func totalByKey() async throws {
     let asking = Self.thing { ($0.byKey, $0.byKeyRecords, $0.removal) = ("/things?id={key}", at("data"), .ask) }
     let bench = try await SyncBench.synced([asking], answers: ["/things": Self.answer(1...4)])
@@ -420,7 +420,7 @@ struct AnswerSignTests {
   }
 
   @Test(
-    "R7.10: in place of a map, a text or an object without a column at the name of a fault is no answer",
+    "14: in place of a map, a text or an object without a column at the name of a fault is no answer",
     arguments: [
       #"{"error":"down"}"#, #"{"error":{"code":503,"message":"down"}}"#, #"{"a":{"size":1},"errors":["x"]}"#,
       #"{"status":500,"Fault":"down"}"#,
@@ -440,7 +440,7 @@ struct AnswerSignTests {
     #expect(try Self.ids(bench) == ["a", "error"])
   }
 
-  @Test("R7.13: a Warning header that says that the answer is partial holds back removals, others do not")
+  @Test("14: a Warning header that says that the answer is partial holds back removals, others do not")
   func warningHeader() async throws {
     for (warning, total, isPartial) in [
       (#"199 - "partial results: shard 3 timed out""#, "", true), (#"299 - "Incomplete""#, #","total":2"#, true),
@@ -460,7 +460,7 @@ struct AnswerSignTests {
     }
   }
 
-  @Test("P9.14: records of a map that share a key and differ are named")
+  @Test("5: records of a map that share a key and differ are named")
   func mapOfOneKey() async throws {
     let map = Self.thing { $0.shape = .map }
     let bench = try SyncBench(answers: [
@@ -470,7 +470,7 @@ struct AnswerSignTests {
     #expect(record.added == 2 && record.rejected == 1, "\(record)")
   }
 
-  @Test("R7.3, P7.3: the total of an answer that lacks records is not compared, and a partial list alone is no drift")
+  @Test("14, 17: the total of an answer that lacks records is not compared, and a partial list alone is no drift")
   func totals() async throws {
     let resource = Self.thing { $0.pages.count = .body(at("total")) }
     let bench = try await SyncBench.synced([resource], answers: ["/things": Self.answer(1...4, #","total":4"#)])

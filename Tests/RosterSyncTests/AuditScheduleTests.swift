@@ -21,14 +21,14 @@ struct AuditScheduleTests {
     }
   }
 
-  @Test("P15.1: each page is audited once in a period, however irregular the syncs are", arguments: 1...20)
+  @Test("20: each page is audited once in a period, however irregular the syncs are", arguments: 1...20)
   func once(seed: UInt64) {
     var dice = SeededDice(seed: seed)
     let inner = (0..<Int.random(in: 0...200, using: &dice)).map { _ in Double.random(in: 0...86_400, using: &dice) }
     #expect(Self.counts([0] + inner.sorted() + [86_400]).allSatisfy { $0 == 1 })
   }
 
-  @Test("P15.1: the default interval audits about 1 percent of the pages in a sync")
+  @Test("20: the default interval audits about 1 percent of the pages in a sync")
   func spread() {
     let times = (0...96).map { Double($0) * 900 }
     let audits = zip(times, times.dropFirst()).map { last, now in Self.counts([last, now]).reduce(0, +) }
@@ -36,7 +36,7 @@ struct AuditScheduleTests {
     #expect(audits.allSatisfy { $0 <= Self.pages.count / 20 })
   }
 
-  @Test("P15.1: audit_every = \"never\", a first sync, and a clock that is set back audit nothing")
+  @Test("20: audit_every = \"never\", a first sync, and a clock that is set back audit nothing")
   func never() {
     let (now, later) = (Self.start, Self.start.addingTimeInterval(90_000))
     for schedule in [

@@ -37,17 +37,17 @@ struct BudgetWindowTests {
   }
 
   @Test(
-    "P4.2: a list of more pages than limit.budget is pulled in several windows, each later page once", arguments: styles
+    "40: a list of more pages than limit.budget is pulled in several windows, each later page once", arguments: styles
   )
   func first(style: Resource.Style) async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(style))
     #expect(try await windows(bench, thing, from: 0) == [69, 69, 0])
-    // Each sync requests the first page (P4.4).
+    // Each sync requests the first page.
     #expect(bench.shelf.asked().count == 12)
     #expect(try bench.list("thing").count == 20)
   }
 
-  @Test("P1.11, P1.13: a sync that waits for the whole budget names the budget, and no requests of the last sync")
+  @Test("26: a sync that waits for the whole budget names the budget, and no requests of the last sync")
   func message() async throws {
     let (workspace, start) = (Workspace(), Date(timeIntervalSince1970: 1_795_424_400))
     let clock = WallClock(now: { start }, sleep: { _ in }, uptime: { .seconds(1000) })
@@ -66,7 +66,7 @@ struct BudgetWindowTests {
       cause() == "limit.budget (4/1h) has 0 requests left of 4, all of which a sync needs after one that used it up")
   }
 
-  @Test("P4.2: pages that upstream confirmed are not requested again in the next window", arguments: styles)
+  @Test("40: pages that upstream confirmed are not requested again in the next window", arguments: styles)
   func unchanged(style: Resource.Style) async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(style))
     _ = try await windows(bench, thing, from: 0)
@@ -77,7 +77,7 @@ struct BudgetWindowTests {
     #expect(try bench.ask("SELECT count(*) FROM syncs WHERE added + changed + removed > 0") == ["1"])
   }
 
-  @Test("P4.2: a thousand pages that upstream confirmed before a window are not requested again")
+  @Test("40: a thousand pages that upstream confirmed before a window are not requested again")
   func many() async throws {
     var bench = try SyncBench(["/thing": records(1...2000)])
     bench.budget = RequestBudget(limit: 1000, window: .seconds(3600))
@@ -90,7 +90,7 @@ struct BudgetWindowTests {
     #expect(bench.shelf.asked().count == 1001)
   }
 
-  @Test("P4.2: a page that was confirmed before a window and has changed since is received by the next sync")
+  @Test("40: a page that was confirmed before a window and has changed since is received by the next sync")
   func changedLater() async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(Self.styles[0]))
     _ = try await windows(bench, thing, from: 0)
@@ -102,7 +102,7 @@ struct BudgetWindowTests {
     #expect(try bench.ask("SELECT name FROM things WHERE id = 4") == ["other"])
   }
 
-  @Test("P4.2: a kept page is requested again if requests were allowed for 15 min")
+  @Test("40: a kept page is requested again if requests were allowed for 15 min")
   func tooOld() async throws {
     let (bench, thing) = (try Self.bench(), Self.thing(Self.styles[1]))
     #expect(try await bench.sync([thing]).exit == 69)
@@ -112,7 +112,7 @@ struct BudgetWindowTests {
     #expect(try await windows(bench, thing, from: 3600 + 901 + 3601) == [69, 0])
   }
 
-  @Test("P4.2, I2.1: a whole pull in several windows has the mark of its first answer")
+  @Test("21, 40: a whole pull in several windows has the mark of its first answer")
   func mark() async throws {
     var thing = Self.thing(Self.styles[1])
     thing.since = Since(

@@ -44,7 +44,7 @@ struct ChildAuditTests {
     bench.shelf.asked().filter { $0.target.hasSuffix("/comments") && $0.status == 200 }.map(\.target)
   }
 
-  @Test("P15.1: a list that is requested again after the period is transferred, and each list once in a period")
+  @Test("20: a list that is requested again after the period is transferred, and each list once in a period")
   func due() async throws {
     let bench = try await Self.synced()
     #expect(Self.transferred(bench).count == 10)
@@ -66,7 +66,7 @@ struct ChildAuditTests {
     #expect(audited.count == 10 && Set(audited).count == 10)
   }
 
-  @Test("P15.3, P15.4: the validator of a child list that lies is found, and all lists are pulled without it")
+  @Test("20: the validator of a child list that lies is found, and all lists are pulled without it")
   func lie() async throws {
     let bench = try await Self.synced()
     Self.serve(bench, revision: 2, text: "other")
@@ -75,7 +75,7 @@ struct ChildAuditTests {
     #expect(try bench.ask("SELECT DISTINCT text FROM comments") == ["other"])
   }
 
-  @Test("P15.4: a child with the same addresses as the one whose validator lied is distrusted too")
+  @Test("20: a child with the same addresses as the one whose validator lied is distrusted too")
   func sameAddresses() async throws {
     var resources = Self.resources
     var other = resources[1]
@@ -94,7 +94,7 @@ struct ChildAuditTests {
         == ["other", "other"])
   }
 
-  @Test("P7.9, P4.6: a list that drifts beside a validator that lies is pulled again without its stale pages")
+  @Test("18, 40: a list that drifts beside a validator that lies is pulled again without its stale pages")
   func driftBesideLie() async throws {
     let bench = try SyncBench([:])
     let part = Resource(

@@ -17,7 +17,7 @@ struct ChildBudgetTests {
     return (bench, forest)
   }
 
-  @Test("E8.1: a first pull of 300 parents over four budget windows transfers each page once, without changed")
+  @Test("40: a first pull of 300 parents over four budget windows transfers each page once, without changed")
   func windows() async throws {
     // 100 pages of documents and 300 lists.
     let (bench, forest) = try Self.bench(300, budget: 120)
@@ -31,13 +31,13 @@ struct ChildBudgetTests {
     let asked = bench.asked()
     let lists = asked.filter { $0.hasSuffix("/items") }
     #expect(lists.count == 300 && Set(lists).count == 300)
-    // The first page of the documents is requested by each sync (P4.3).
+    // The first page of the documents is requested by each sync.
     #expect(asked.count - lists.count == 103)
     #expect(try bench.ask("SELECT count(*) FROM items") == ["300"])
     #expect(forest.documents.count == 300)
   }
 
-  @Test("P1.11, L6.5: the estimate of the next sync counts a pull of all lists as a usual one, if few are usually due")
+  @Test("26, 55: the estimate of the next sync counts a pull of all lists as a usual one, if few are usually due")
   func estimate() async throws {
     let documents = (1...12).map { ($0, Forest.Document(items: [1: .init()])) }
     let (bench, forest) = try Forest.bench(Dictionary(uniqueKeysWithValues: documents))
@@ -58,7 +58,7 @@ struct ChildBudgetTests {
     #expect(try await bench.facts(Self.resources).requests == 16)
   }
 
-  @Test("E8.1: the clock of upstream does not decide how long a list with since is kept", arguments: [-7200.0, 7200])
+  @Test("40: the clock of upstream does not decide how long a list with since is kept", arguments: [-7200.0, 7200])
   func otherClock(ahead: Double) async throws {
     var item = Forest.changedItem
     item.each = Each(of: "doc")
@@ -69,7 +69,7 @@ struct ChildBudgetTests {
     #expect(lists.count == 30 && Set(lists).count == 30)
   }
 
-  @Test("E8.1: a list is too old if requests were allowed for 15 min after it was pulled")
+  @Test("40: a list is too old if requests were allowed for 15 min after it was pulled")
   func tooOld() async throws {
     let (bench, _) = try Self.bench(30, budget: 25)
     #expect(try await bench.sync(Self.resources).exit == 69)
@@ -79,7 +79,7 @@ struct ChildBudgetTests {
     #expect(first.count == 15 && lists() == first)
   }
 
-  @Test("E8.1: time without requests does not count as age")
+  @Test("40: time without requests does not count as age")
   func pauses() {
     let start = Date(timeIntervalSince1970: 1_000_000)
     var pauses = RequestPauses()

@@ -8,11 +8,11 @@ import Testing
 
 /// Random histories of an upstream with three levels: records are added, changed, moved and removed, lists fail, and
 /// syncs are interrupted. After each sync in which no list failed, all tables equal upstream. Syncs are more than 15
-/// minutes apart, so that a kept page of documents without a validator is not used again (P4).
+/// minutes apart, so that a kept page of documents without a validator is not used again.
 struct ChildHistoryTests {
   private static let histories = Int(ProcessInfo.processInfo.environment["ROSTER_HISTORIES"] ?? "") ?? 50
 
-  @Test("E2.1, E3.2, E5.1, E5.2, E7.1, E8.1: after each sync without a failed list the tables equal upstream")
+  @Test("11, 16, 22, 23, 40: after each sync without a failed list the tables equal upstream")
   func histories() async throws {
     for seed in 1...Self.histories {
       do { try await Self.history(UInt64(seed), Forest.all) } catch {
@@ -23,7 +23,7 @@ struct ChildHistoryTests {
   }
 
   @Test(
-    "E3.1, E8.1, I3.1, I5.1: with since, no change of a list is lost, and after whole pulls the tables equal upstream")
+    "15, 21, 22, 40: with since, no change of a list is lost, and after whole pulls the tables equal upstream")
   func incremental() async throws {
     for seed in 1...Self.histories {
       do { try await Self.history(UInt64(seed), Forest.incremental) } catch {
@@ -64,14 +64,14 @@ struct ChildHistoryTests {
     }
   }
 
-  /// The definition for an upstream that leaves out empty lists (R7.5).
+  /// The definition for an upstream that leaves out empty lists.
   private static func withoutEmptyLists(_ resource: Resource) -> Resource {
     var resource = resource
     resource.answers.noRecords.isAbsent = true
     return resource
   }
 
-  /// Every child has its parent (E2.1).
+  /// Every child has its parent.
   private static func expectParents(_ bench: SyncBench, _ seed: UInt64, _ step: Int) throws {
     let orphans = try bench.ask(
       """

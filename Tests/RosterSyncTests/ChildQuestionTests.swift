@@ -92,7 +92,7 @@ struct ChildQuestionTests {
   }
 
   @Test(
-    "R5.2, P6.1, P6.3: where is evaluated again on an unchanged page if its column of the parent changed",
+    "9, 52: where is evaluated again on an unchanged page if its column of the parent changed",
     arguments: [true, false], [[], ["name"]])
   func conditions(hasTags: Bool, changed: [String]) async throws {
     let (bench, topic) = try Self.bench()
@@ -118,7 +118,7 @@ struct ChildQuestionTests {
   }
 
   @Test(
-    "I1.1, E6.1: a list with since is pulled whole if its address has another column of the parent",
+    "17, 21: a list with since is pulled whole if its address has another column of the parent",
     arguments: [[], ["name"]])
   func address(changed: [String]) async throws {
     let (bench, topic) = try Self.bench()
@@ -140,7 +140,7 @@ struct ChildQuestionTests {
     #expect(Self.asked(bench) == ["/notes/z?since=9 200"])
   }
 
-  @Test("E4.1, I1.1: the records of a list that becomes empty are missing, and it is pulled whole when it is not")
+  @Test("21, 22: the records of a list that becomes empty are missing, and it is pulled whole when it is not")
   func empty() async throws {
     let (bench, topic) = try Self.bench()
     topic.update { $0.notes["/notes/1"] = [(1, "x", 20), (2, "x", 21)] }
@@ -158,7 +158,7 @@ struct ChildQuestionTests {
     #expect(Self.asked(bench) == ["/notes/1 200"])
   }
 
-  @Test("E4.1, I1.1: an incremental pull that none answers leaves an empty list, which is pulled whole next")
+  @Test("21, 22: an incremental pull that none answers leaves an empty list, which is pulled whole next")
   func noneBesideSince() async throws {
     let (bench, topic, resources) = try await Self.benchWithGoneList()
     _ = (try await bench.sync(resources, allowRemoval: true, after: 60), Self.asked(bench))
@@ -166,11 +166,11 @@ struct ChildQuestionTests {
     #expect(try await bench.sync(resources, allowRemoval: true, after: 120).removed == 2)
     topic.update { $0.isGone = false }
     #expect(try await bench.sync(resources, after: 180).added == 2)
-    // The snapshot has records of the list, so that the question of the whole pull is repeated (R7.7).
+    // The snapshot has records of the list, so that the question of the whole pull is repeated.
     #expect(Self.asked(bench) == ["/notes/1 404", "/notes/1 404", "/notes/1 200"])
   }
 
-  @Test("P4.7, L3.2, E4.1: pending shows the records of a list that none makes empty in an incremental pull")
+  @Test("22, 51: pending shows the records of a list that none makes empty in an incremental pull")
   func pendingNone() async throws {
     let (bench, _, resources) = try await Self.benchWithGoneList()
     #expect(try await bench.sync(resources, allowRemoval: true, isDryRun: true, after: 60).outcome == .tried)
@@ -179,7 +179,7 @@ struct ChildQuestionTests {
     #expect(absent.sorted() == ["1", "2"])
   }
 
-  @Test("E3.3, E4.1: a list that none makes empty is requested again if its parent is as young as the answer")
+  @Test("22: a list that none makes empty is requested again if its parent is as young as the answer")
   func youngNone() async throws {
     let (bench, topic) = try Self.bench()
     topic.update {

@@ -67,7 +67,7 @@ struct ChildSinceTests {
     "/issues/2/comments?since=39": list([]),
   ]
 
-  @Test("E3.1, E6.1, I1.1, I3.1: each list is pulled from its own mark, and one mark moves without the other")
+  @Test("17, 21, 22: each list is pulled from its own mark, and one mark moves without the other")
   func marks() async throws {
     let bench = try SyncBench(answers: Self.first)
     let resources = [Self.issue, Self.comment()]
@@ -86,7 +86,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT proof FROM resources WHERE name = 'comment'") == ["since"])
   }
 
-  @Test("E3.1, I1.1, I10.1: a list is pulled whole when since.whole_every has passed, and counts what was missed")
+  @Test("21, 22: a list is pulled whole when since.whole_every has passed, and counts what was missed")
   func whole() async throws {
     let (bench, resources) = try await Self.synced()
     let late = [
@@ -107,7 +107,7 @@ struct ChildSinceTests {
   }
 
   @Test(
-    "I1.1, P8.8: a list is pulled whole again if its missing record could not be asked for", arguments: [true, false])
+    "13, 21: a list is pulled whole again if its missing record could not be asked for", arguments: [true, false])
   func unasked(hasRoom: Bool) async throws {
     var bench = try SyncBench(answers: Self.first)
     let resources = [Self.issue, Self.comment(removal: .ask)]
@@ -122,7 +122,7 @@ struct ChildSinceTests {
       "/issues/2/comments?since=39": Self.list([]), "/issues/1/comments/1": Self.comment(1, at: 10),
     ]
     bench.serve(Self.first, late, next)
-    // The whole pull is also postponed (I1.2).
+    // The whole pull is also postponed.
     if !hasRoom {
       bench.mostRequests = 0
       #expect(try await bench.sync(resources, after: 11).removed == 0)
@@ -136,7 +136,7 @@ struct ChildSinceTests {
     #expect(Self.asked(bench) == ["/issues/1/comments?since=9", "/issues/2/comments?since=39"])
   }
 
-  @Test("I1.1, E7.4: a list that is due for a whole pull is pulled whole after it failed because of 404")
+  @Test("21, 23: a list that is due for a whole pull is pulled whole after it failed because of 404")
   func unaskedAndFailed() async throws {
     let (bench, resources) = try await Self.synced([Self.issue, Self.comment(removal: .ask)])
     let late = ["/issues/1/comments": Self.list([Self.comment(1, at: 10)])]
@@ -156,7 +156,7 @@ struct ChildSinceTests {
     #expect(Self.asked(bench).contains("/issues/1/comments"))
   }
 
-  @Test("E3.2, E3.4, I1.1: only the list of a changed parent is pulled, from its mark, until it is due")
+  @Test("21, 22: only the list of a changed parent is pulled, from its mark, until it is due")
   func changedParent() async throws {
     let bench = try SyncBench(answers: Self.first)
     let each = Each(of: "issue", changed: ["rev"], wholeEvery: .every(.seconds(1000)))
@@ -174,7 +174,7 @@ struct ChildSinceTests {
     #expect(Self.asked(bench) == ["/issues/1/comments", "/issues/2/comments"])
   }
 
-  @Test("I5.1, I5.2: an incremental pull of a list removes what where skips now, and nothing because of its absence")
+  @Test("15: an incremental pull of a list removes what where skips now, and nothing because of its absence")
   func skipped() async throws {
     let (bench, resources) = try await Self.synced()
     bench.serve(Self.closed)
@@ -182,7 +182,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments ORDER BY 1") == ["1 1", "2 1"])
   }
 
-  @Test("P9.10, I5.2: a reject of unknown key holds back the removals of its own list, until it is gone")
+  @Test("14, 15: a reject of unknown key holds back the removals of its own list, until it is gone")
   func heldBack() async throws {
     let (bench, resources) = try await Self.synced()
     let closed = Self.comment(2, at: 13, isClosed: true)
@@ -202,7 +202,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT issue_id || ' ' || id FROM comments") == ["1 1"])
   }
 
-  @Test("I5.2: the guard counts what the incremental pulls of all lists remove")
+  @Test("15: the guard counts what the incremental pulls of all lists remove")
   func guarded() async throws {
     let (bench, resources) = try await Self.synced()
     bench.serve(Self.closed)
@@ -210,7 +210,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT count(*) FROM comments") == ["3"])
   }
 
-  @Test("I8.1, S7.1: a list whose incremental pull is refused is pulled whole in the same sync, the others go on")
+  @Test("21, 48: a list whose incremental pull is refused is pulled whole in the same sync, the others go on")
   func refused() async throws {
     let (bench, resources) = try await Self.synced()
     _ = bench.reported()
@@ -231,7 +231,7 @@ struct ChildSinceTests {
     #expect(record.trouble?.kind == .listReset)
   }
 
-  @Test("I8.1, E7.3: 400 on the first page of an incremental pull leads to a whole pull of that list, and 404 does not")
+  @Test("21, 23: 400 on the first page of an incremental pull leads to a whole pull of that list, and 404 does not")
   func refusedStart() async throws {
     for (status, isReset) in [("400", true), ("422", true), ("404", false)] {
       let (bench, resources) = try await Self.synced()
@@ -250,7 +250,7 @@ struct ChildSinceTests {
   }
 
   @Test(
-    "R5.3: {parent.column} in since.value is filled",
+    "52: {parent.column} in since.value is filled",
     arguments: [
       ("i{issue.id}:{since}", "i1%3A11", "i2%3A39"), ("{since}:{issue.id}", "11%3A1", "39%3A2"),
       (
@@ -274,7 +274,7 @@ struct ChildSinceTests {
     #expect(record.exit == 0 && record.added == 1 && record.trouble == nil)
   }
 
-  @Test("I7.1, I7.2: each list has its delta token, and a forgotten one leads to a whole pull of that list only")
+  @Test("21: each list has its delta token, and a forgotten one leads to a whole pull of that list only")
   func tokens() async throws {
     func page(_ records: [String], token: String) -> String {
       #"{"next":null,"token":"\#(token)","list":[\#(records.joined(separator: ","))]}"#
@@ -299,7 +299,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT token FROM cache_lists WHERE token IS NOT NULL ORDER BY 1") == ["c", "d"])
   }
 
-  @Test("I2.7, E7.1: a list without a value at since.at has failed, and the others are published")
+  @Test("21, 23: a list without a value at since.at has failed, and the others are published")
   func unreadable() async throws {
     let answers = Self.first.merging(["/issues/2/comments": Self.list([#"{"id":1,"text":""}"#])]) { $1 }
     let bench = try SyncBench(answers: answers)
@@ -308,7 +308,7 @@ struct ChildSinceTests {
     #expect(record.error?.contains("since.at") == true || record.error?.contains("correct at and form") == true)
   }
 
-  @Test("I9.1: with ask, the keys of each list are asked for below its parent")
+  @Test("21: with ask, the keys of each list are asked for below its parent")
   func asks() async throws {
     let (bench, resources) = try await Self.synced([Self.issue, Self.asking])
     bench.serve([
@@ -321,7 +321,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "41"])
   }
 
-  @Test("I9.2: a key that cannot be asked for in one list does not hold up the other lists", arguments: [403, 500])
+  @Test("13: a key that cannot be asked for in one list does not hold up the other lists", arguments: [403, 500])
   func unasked(_ status: Int) async throws {
     let (bench, resources) = try await Self.synced([Self.issue, Self.asking])
     let answers = [
@@ -334,7 +334,7 @@ struct ChildSinceTests {
     #expect(record.added == 1 && record.trouble?.kind == .unasked, "\(record.error ?? "")")
   }
 
-  @Test("I1.2: whole pulls of lists that the budget has no room for are postponed")
+  @Test("26: whole pulls of lists that the budget has no room for are postponed")
   func postponed() async throws {
     var bench = try SyncBench(answers: Self.first)
     let resources = [Self.issue, Self.comment()]
@@ -348,7 +348,7 @@ struct ChildSinceTests {
     #expect(try await bench.sync(resources, after: 180_000).trouble?.kind == .postponed)
   }
 
-  @Test("I10.1: a list that changed although no column of changed did counts as missed")
+  @Test("21: a list that changed although no column of changed did counts as missed")
   func untold() async throws {
     let bench = try SyncBench(answers: Self.first)
     var comment = Self.comment(each: Each(of: "issue", changed: ["rev"], wholeEvery: .every(.seconds(1000))))
@@ -363,7 +363,7 @@ struct ChildSinceTests {
     #expect(missed == ["0", "1"])
   }
 
-  @Test("E8.1, I2.1: a list that an interrupted sync pulled from its mark is not transferred again, and its mark moves")
+  @Test("21, 40: a list that an interrupted sync pulled from its mark is not transferred again, and its mark moves")
   func interrupted() async throws {
     let (bench, resources) = try await Self.synced()
     let next = [
@@ -378,7 +378,7 @@ struct ChildSinceTests {
     #expect(try bench.ask("SELECT mark FROM resource_lists WHERE resource = 'comment' ORDER BY 1") == ["13", "40"])
   }
 
-  @Test("L3.2: pending shows what an incremental pull of lists would change")
+  @Test("51: pending shows what an incremental pull of lists would change")
   func pending() async throws {
     let (bench, resources) = try await Self.synced()
     bench.serve(Self.closed, ["/issues/2/comments?since=39": Self.list([Self.comment(7, at: 41)])])
@@ -386,7 +386,7 @@ struct ChildSinceTests {
     #expect(try bench.pending() == ["added comment 7 of [2]", "removed comment 2 of [1]"])
   }
 
-  @Test("P15.1, P15.4: a validator of a child's page that lies is found")
+  @Test("20: a validator of a child's page that lies is found")
   func lie() async throws {
     let bench = try SyncBench([:])
     var comment = Self.comment()

@@ -14,7 +14,7 @@ struct ChildStatusTests {
     try resource(name, bench).lists.map { [$0.total, $0.kept, $0.failed, $0.vanished, $0.current, $0.requested] }
   }
 
-  @Test("S6.3: the status has the parent of a child, and its lists: all, not requested, failed, vanished")
+  @Test("48: the status has the parent of a child, and its lists: all, not requested, failed, vanished")
   func facts() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     #expect(try Self.resource("item", bench).parent == "doc" && Self.resource("part", bench).parent == "item")
@@ -32,7 +32,7 @@ struct ChildStatusTests {
     #expect(try Self.lists("detail", bench) == [9, 6, 0, 0, 9, 3])
   }
 
-  @Test("Section 5: pages are those of all lists of the cache, also after parents were removed and lists were kept")
+  @Test("Pages are those of all lists of the cache, also after parents were removed and lists were kept")
   func pages() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(12))
     forest.update { state in
@@ -47,7 +47,7 @@ struct ChildStatusTests {
     #expect(try CacheReader(path: bench.path).facts().pages == 48)
   }
 
-  @Test("L2.2: a child of a removed parent is found by --of, at the same cost for any number of removed parents")
+  @Test("51: a child of a removed parent is found by --of, at the same cost for any number of removed parents")
   func removedParents() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(3))
     forest.update { $0.documents[2] = nil }
@@ -72,7 +72,7 @@ struct ChildStatusTests {
     #expect(few > 0 && Double(many) / Double(few) < 1.5, "\(few) steps, and \(many) for 4 times as much")
   }
 
-  @Test("E8.1, S6.3: lists that an interrupted sync pulled count as resumed and kept, and not as requested")
+  @Test("40, 48: lists that an interrupted sync pulled count as resumed and kept, and not as requested")
   func resumed() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(9))
     forest.update { $0.patience = 3 + 6 }
@@ -101,7 +101,7 @@ struct ChildStatusTests {
 
   private static func address(_ document: Int) -> String { "/docs/\(document)/items?since=0" }
 
-  @Test("E7.2, E7.6: a list that none makes empty in an incremental pull was requested and obtained")
+  @Test("23: a list that none makes empty in an incremental pull was requested and obtained")
   func emptied() async throws {
     let (bench, forest, resources) = try await Self.marked()
     forest.update { $0.statuses = [Self.address(1): 404, Self.address(2): 404, Self.address(3): 500] }
@@ -112,7 +112,7 @@ struct ChildStatusTests {
       try bench.ask("SELECT lists || ' ' || whole FROM sync_resources WHERE sync_id = 2 AND lists = 3") == ["3 0"])
   }
 
-  @Test("E8.1, E4.1: a list that none makes empty in an incremental pull is kept if the sync is interrupted")
+  @Test("22, 40: a list that none makes empty in an incremental pull is kept if the sync is interrupted")
   func keptEmpty() async throws {
     let (bench, forest, resources) = try await Self.marked()
     forest.update { state in
@@ -131,14 +131,14 @@ struct ChildStatusTests {
     #expect(bench.asked().contains { $0.contains("?since") } == false)
   }
 
-  @Test("I10.2: the facts of a child say whether it has since")
+  @Test("21: the facts of a child say whether it has since")
   func since() async throws {
     let (bench, _) = try Forest.bench(Forest.documents(2))
     _ = try await bench.sync(Forest.incremental)
     #expect(try Self.resource("item", bench).hasSince && !Self.resource("part", bench).hasSince)
   }
 
-  @Test("S6.1: whole_at of a child is that of its oldest list; null if every sync pulls each list")
+  @Test("48: whole_at of a child is that of its oldest list; null if every sync pulls each list")
   func wholeAt() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(3))
     let first = try #require(try Self.resource("item", bench).wholeAt)
@@ -150,7 +150,7 @@ struct ChildStatusTests {
     #expect(try Self.resource("item", other).wholeAt == nil)
   }
 
-  @Test("S9.1: failed and vanished lists are named by the keys of all their ancestors, at most ten of each")
+  @Test("47: failed and vanished lists are named by the keys of all their ancestors, at most ten of each")
   func named() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(30))
     forest.update { state in
@@ -171,7 +171,7 @@ struct ChildStatusTests {
     #expect(failed.last?.reason.contains("upstream answered 404") == true)
   }
 
-  @Test("E7.6, S9.1: a sync that fails because of too many lists names their parents")
+  @Test("23, 47: a sync that fails because of too many lists names their parents")
   func tooMany() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(20))
     forest.failItems(of: 1...12, with: 403)
@@ -179,7 +179,7 @@ struct ChildStatusTests {
     #expect(concerned.filter { $0.kind == .record && $0.resource == "doc" }.count == Diagnosis.maxConcerned)
   }
 
-  @Test("S6.3: lists_done reaches lists_total, also after an interrupted sync", arguments: [7, 20])
+  @Test("48: lists_done reaches lists_total, also after an interrupted sync", arguments: [7, 20])
   func progress(_ patience: Int) async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(8))
     forest.update { ($0.patience, $0.wrongCounts) = (patience, 2) }
@@ -194,7 +194,7 @@ struct ChildStatusTests {
       ])
   }
 
-  @Test("S6.4: the phase returns from verifying to pulling for each level of children")
+  @Test("48: the phase returns from verifying to pulling for each level of children")
   func phases() async throws {
     var (bench, _) = try Forest.bench(Forest.documents(2))
     let phases = Phases()
@@ -208,7 +208,7 @@ struct ChildStatusTests {
       ])
   }
 
-  @Test("S7.1: list.failed and list.vanished name the list by the keys of its ancestors")
+  @Test("48: list.failed and list.vanished name the list by the keys of its ancestors")
   func events() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     _ = bench.reported()

@@ -8,7 +8,7 @@ import Testing
 
 /// Whole syncs of resources with a list for each parent.
 struct ChildrenTests {
-  @Test("E1.1, E2.1, E9.1, C1.1: three levels and a detail are published in one sync")
+  @Test("8, 16, 22, 52: three levels and a detail are published in one sync")
   func levels() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(4))
     let record = try await bench.sync(Forest.all)
@@ -18,7 +18,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(DISTINCT record_id) FROM items") == ["8"])
   }
 
-  @Test("E3.2, E3.5: an unchanged sync requests no list, and a changed parent costs its lists only")
+  @Test("22: an unchanged sync requests no list, and a changed parent costs its lists only")
   func changed() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(4))
     #expect(try await bench.sync(Forest.all, after: 600).outcome == .unchanged)
@@ -45,7 +45,7 @@ struct ChildrenTests {
     return item
   }()
 
-  @Test("R5.2, R5.3: where compares a child with its own parent")
+  @Test("52: where compares a child with its own parent")
   func parentConditions() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     let resources = [Forest.document(), Self.comparedItem]
@@ -57,7 +57,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT doc_id || ':' || id FROM items ORDER BY 1") == ["1:1", "1:2", "2:1", "3:1", "3:2"])
   }
 
-  @Test("P8.10, R5.2: what a new value of the parent skips is removed, also if the list is the same as before")
+  @Test("11, 52: what a new value of the parent skips is removed, also if the list is the same as before")
   func movedCondition() async throws {
     let (bench, forest) = try Forest.bench([1: .init(items: [1: .init(revision: 1), 2: .init(revision: 2)])])
     for revision in [1, 2, 1] {
@@ -67,7 +67,7 @@ struct ChildrenTests {
     }
   }
 
-  @Test("E3.1: without changed and whole_every, each sync requests every list")
+  @Test("22: without changed and whole_every, each sync requests every list")
   func everySync() async throws {
     let resources = [Forest.document(), Forest.item(Each(of: "doc"))]
     let (bench, forest) = try await Forest.synced(Forest.documents(2), with: resources)
@@ -77,7 +77,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE whole_at IS NULL AND resource = 'item'") == ["2"])
   }
 
-  @Test("E3.4: each list is pulled whole at an age between half of whole_every and all of it")
+  @Test("22: each list is pulled whole at an age between half of whole_every and all of it")
   func due() async throws {
     let resources = [
       Forest.document(), Forest.item(Each(of: "doc", changed: ["rev"], wholeEvery: .every(.seconds(1000)))),
@@ -93,7 +93,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E3.4, I1.1: a list whose last whole pull is in the future is due, because the clock was wrong",
+    "21, 22: a list whose last whole pull is in the future is due, because the clock was wrong",
     arguments: [true, false])
   func clockSetBack(isIncremental: Bool) async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
@@ -114,7 +114,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM items") == ["7"])
   }
 
-  @Test("E3.2, E3.4: a list that is never due is not requested after the clock was set back")
+  @Test("22: a list that is never due is not requested after the clock was set back")
   func neverDue() async throws {
     let (bench, _) = try Forest.bench(Forest.documents(3))
     let resources = [Forest.document(), Forest.item(Each(of: "doc", changed: ["rev"], wholeEvery: .never))]
@@ -125,7 +125,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E3.3: a parent with a time stamp as young as the answer is asked again, unless it is more than a day after it",
+    "22: a parent with a time stamp as young as the answer is asked again, unless it is more than a day after it",
     arguments: [
       (299, #"["2026-01-01T00:00:00Z"]"#, true), (301, #"["2026-01-01T00:00:00Z"]"#, false),
       (299, #"[5,"text","2026-01-01 00:00:00"]"#, true), (299, #"[5,null,"text","2026-01-01"]"#, false),
@@ -138,7 +138,7 @@ struct ChildrenTests {
     #expect(Each.isYoung(columns, answered: start.timeIntervalSince1970 + seconds) == isYoung)
   }
 
-  @Test("E5.1: a removed parent takes its children with it, and they are not asked for")
+  @Test("16: a removed parent takes its children with it, and they are not asked for")
   func removed() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     forest.update { $0.documents[3] = nil }
@@ -151,7 +151,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE parent_id = 3 AND resource = 'item'") == ["0"])
   }
 
-  @Test("E5.1: children of removed parents count for max_removal")
+  @Test("16: children of removed parents count for max_removal")
   func guarded() async throws {
     var documents = Forest.documents(9)
     for key in 10...40 { documents[1]?.items[key] = .init() }
@@ -163,7 +163,7 @@ struct ChildrenTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("E1.2: the children of a parent that the pull misses stay, and are not requested")
+  @Test("22: the children of a parent that the pull misses stay, and are not requested")
   func missed() async throws {
     let resources = [Forest.document(removal: .twice), Forest.item(Each(of: "doc"))]
     let (bench, forest) = try await Forest.synced(Forest.documents(9), with: resources)
@@ -174,7 +174,7 @@ struct ChildrenTests {
     #expect(try await bench.sync(resources, after: 120).removed == 3)
   }
 
-  @Test("E1.2: the children of a parent that by_key finds and that is rejected stay, and are not requested")
+  @Test("22: the children of a parent that by_key finds and that is rejected stay, and are not requested")
   func rejectedAnswer() async throws {
     let resources = [Forest.document(), Forest.item(Each(of: "doc"))]
     let (bench, forest) = try await Forest.synced(Forest.documents(9), with: resources)
@@ -190,7 +190,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 4") == ["2"])
   }
 
-  @Test("E4.1: a list that empty or none declares empty has no records")
+  @Test("22: a list that empty or none declares empty has no records")
   func empty() async throws {
     var documents = Forest.documents(6)
     documents[2] = .init()
@@ -206,7 +206,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E3.2, E4.1: a list is requested when its parent stops being empty, and loses its records when it becomes empty")
+    "22: a list is requested when its parent stops being empty, and loses its records when it becomes empty")
   func emptied() async throws {
     var documents = Forest.documents(6)
     documents[2] = .init()
@@ -224,7 +224,7 @@ struct ChildrenTests {
     #expect(bench.asked().sorted() == ["/docs?page=1", "/docs?page=2"])
   }
 
-  @Test("E3.2, E4.1: if the parent of an empty list changes and the list stays empty, its records are asked for again")
+  @Test("22: if the parent of an empty list changes and the list stays empty, its records are asked for again")
   func emptyAgain() async throws {
     let each = Each(of: "doc", changed: ["rev", "size"], empty: [.init("rev", .equal(.integer(50)))])
     let resources = [Forest.document(), Forest.item(each)]
@@ -238,7 +238,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT id FROM items WHERE doc_id = 1") == ["2"])
   }
 
-  @Test("P16.2, P16.4: if a list has become empty, the control question has a key of another list")
+  @Test("13: if a list has become empty, the control question has a key of another list")
   func controlOfAnotherList() async throws {
     let resources = [Forest.document(), Forest.item(Each(of: "doc"))]
     let (bench, forest) = try await Forest.synced(Forest.documents(2), with: resources)
@@ -254,7 +254,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 1") == ["0"])
   }
 
-  @Test("C6.6, E2.1: parents and children that are added to a cache together are published by the next sync")
+  @Test("16, 56: parents and children that are added to a cache together are published by the next sync")
   func addedTogether() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     var other = Forest.document()
@@ -265,7 +265,7 @@ struct ChildrenTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("C6.4, E2.1: if the key of a parent changes, its children are pulled again and have the right parents")
+  @Test("16, 56: if the key of a parent changes, its children are pulled again and have the right parents")
   func otherKey() async throws {
     var documents = Forest.documents(3)
     for id in 1...3 { documents[id]?.revision = 4 - id }
@@ -282,7 +282,7 @@ struct ChildrenTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("E5.2: a child that moves is added to its new parent and removed from the old one")
+  @Test("11: a child that moves is added to its new parent and removed from the old one")
   func moved() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     forest.update {
@@ -296,7 +296,7 @@ struct ChildrenTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("E6.1: the drift of one list is repeated for that list only")
+  @Test("17: the drift of one list is repeated for that list only")
   func drift() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(4))
     forest.update { $0.wrongCounts = 1 }
@@ -306,7 +306,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT DISTINCT proof FROM resource_lists WHERE resource = 'item'") == ["count"])
   }
 
-  @Test("E7.1, E7.6: a failed list keeps its records, degrades the state, and is requested again")
+  @Test("23: a failed list keeps its records, degrades the state, and is requested again")
   func failed() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     forest.update {
@@ -326,7 +326,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM resource_lists WHERE state <> 'current'") == ["0"])
   }
 
-  @Test("E7.3, E7.4, S6.2: 404 means that the parent disappeared, which degrades nothing; later the list has failed")
+  @Test("23, 47: 404 means that the parent disappeared, which degrades nothing; later the list has failed")
   func vanished() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     forest.failItems(of: [2], with: 404)
@@ -344,7 +344,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM items WHERE doc_id = 2") == ["2"])
   }
 
-  @Test("E7.3, E7.4: a list that failed for another reason vanishes before it fails because of its parent")
+  @Test("23: a list that failed for another reason vanishes before it fails because of its parent")
   func vanishedAfterFailure() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     forest.failItems(of: [2], with: 403)
@@ -358,7 +358,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E7.3: the message about a 404 names no_records on the first page of a list, and beyond on a later one",
+    "23: the message about a 404 names no_records on the first page of a list, and beyond on a later one",
     arguments: [1, 2])
   func hintOfVanished(page: Int) async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(2))
@@ -380,14 +380,14 @@ struct ChildrenTests {
     #expect(error.hasSuffix(hint))
   }
 
-  @Test("E7.6: more than 8 and more than 1 percent of failed lists fail the sync", arguments: [8, 9])
+  @Test("23: more than 8 and more than 1 percent of failed lists fail the sync", arguments: [8, 9])
   func tooMany(_ count: Int) async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(20))
     forest.failItems(of: 1...count, with: 403)
     #expect(try await bench.sync(Forest.all, after: 60).exit == (count > 8 ? 65 : 0))
   }
 
-  @Test("E7.6, E7.3: answers 404 fail no sync, however many they are")
+  @Test("23: answers 404 fail no sync, however many they are")
   func manyVanished() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(20))
     forest.failItems(of: 1...12, with: 404)
@@ -397,7 +397,7 @@ struct ChildrenTests {
     #expect(second.exit == 0 && second.isDegraded)
   }
 
-  @Test("E7.7: a child of which no list was ever obtained fails the sync")
+  @Test("23: a child of which no list was ever obtained fails the sync")
   func neverObtained() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.failItems(of: 1...3, with: 404)
@@ -405,7 +405,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
   }
 
-  @Test("E7.7: a child whose first lists appear after the first snapshot fails the sync if none is obtained")
+  @Test("23: a child whose first lists appear after the first snapshot fails the sync if none is obtained")
   func neverObtainedLater() async throws {
     let (bench, forest) = try Forest.bench([1: .init()])
     let each = Each(of: "doc", changed: ["rev"], empty: [.init("size", .equal(.integer(0)))])
@@ -423,7 +423,7 @@ struct ChildrenTests {
     #expect(try await bench.sync(resources, after: 2060).exit == 0)
   }
 
-  @Test("E7.2, E7.7: a list that needs no request does not count as obtained", arguments: [404, 503])
+  @Test("23: a list that needs no request does not count as obtained", arguments: [404, 503])
   func emptyBesideFailed(_ status: Int) async throws {
     var documents = Forest.documents(3)
     documents[2] = .init()
@@ -434,7 +434,7 @@ struct ChildrenTests {
     #expect(try bench.ask("SELECT count(*) FROM docs") == ["0"])
   }
 
-  @Test("E7.2: a server error is a failed list if another list was obtained, and else fails the sync")
+  @Test("23: a server error is a failed list if another list was obtained, and else fails the sync")
   func serverErrors() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(9))
     forest.failItems(of: [1], with: 503)
@@ -446,7 +446,7 @@ struct ChildrenTests {
     #expect(try await bench.sync(Forest.all, after: 180).exit == 69)
   }
 
-  @Test("E7.2: a server error fails the sync if no list was obtained, whatever failed first", arguments: [1, 2])
+  @Test("23: a server error fails the sync if no list was obtained, whatever failed first", arguments: [1, 2])
   func serverErrorAlone(_ malformed: Int) async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(2))
     forest.failItems(of: [3 - malformed], with: 503)
@@ -457,7 +457,7 @@ struct ChildrenTests {
     #expect(try await bench.sync(Forest.all, after: 60).exit == 69)
   }
 
-  @Test("E7.2, E7.6: server errors with vanished lists between them are not in a row")
+  @Test("23: server errors with vanished lists between them are not in a row")
   func serverErrorsApart() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(18))
     forest.update { state in for id in 1...2 { state.documents[id]?.revision = 2 } }
@@ -467,7 +467,7 @@ struct ChildrenTests {
     #expect(record.exit == 0 && record.isDegraded && record.listsFailed == 16, "\(record.error ?? "")")
   }
 
-  @Test("E7.2: a list counts once, however many of its pages end with a server error")
+  @Test("23: a list counts once, however many of its pages end with a server error")
   func serverErrorsOfOneList() async throws {
     let bench = try SyncBench([:])
     bench.shelf.answer { request, _ in
@@ -490,7 +490,7 @@ struct ChildrenTests {
     #expect(record.exit == 0 && record.listsFailed == 6, "\(record.error ?? "")")
   }
 
-  @Test("E7.8: a pause by upstream ends the sync, and nothing is published")
+  @Test("23: a pause by upstream ends the sync, and nothing is published")
   func refused() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(5))
     forest.update { $0.patience = 6 }
@@ -499,7 +499,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E7.8, P11.10: a list with a Retry-After that is too long ends the sync, and no other list waits for it",
+    "23, 25: a list with a Retry-After that is too long ends the sync, and no other list waits for it",
     .timeLimit(.minutes(1)), arguments: [503, 403])
   func longPause(_ status: Int) async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(30))
@@ -514,7 +514,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "P8.8, E7.8: a by_key answer with a Retry-After that is too long ends the questions, and a sync with lists to pull",
+    "13, 23: a by_key answer with a Retry-After that is too long ends the questions, and a sync with lists to pull",
     .timeLimit(.minutes(1)))
   func longPauseOfKeys() async throws {
     let both = [Forest.document(), Forest.item()]
@@ -537,7 +537,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E7.8, P8.8: a key whose by_key answer always has a Retry-After that is too long keeps nothing else from the cache",
+    "13, 23: a key whose by_key answer always has a Retry-After that is too long keeps nothing else from the cache",
     .timeLimit(.minutes(1)), arguments: ["/docs/{key}", "/docs/one?key={key}"])
   func lastingPauseOfKey(byKey: String) async throws {
     var both = [Forest.document(), Forest.item(Each(of: "doc"))]
@@ -568,7 +568,7 @@ struct ChildrenTests {
     #expect(last.error == nil && last.removed > 0, "the key is not asked for again: \(last.error ?? "")")
   }
 
-  @Test("E8.1: an interrupted first pull transfers each finished list once", arguments: [4, 7, 11, 19])
+  @Test("40: an interrupted first pull transfers each finished list once", arguments: [4, 7, 11, 19])
   func interrupted(_ patience: Int) async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(8))
     forest.update { $0.patience = patience }
@@ -580,7 +580,7 @@ struct ChildrenTests {
     #expect(Set(lists).count == lists.count)
   }
 
-  @Test("E8.1: a kept list of a parent that changed since is requested again")
+  @Test("40: a kept list of a parent that changed since is requested again")
   func keptAndChanged() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.update { $0.patience = 5 }
@@ -596,14 +596,14 @@ struct ChildrenTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("E1.3: many lists share the limit of requests in flight")
+  @Test("27: many lists share the limit of requests in flight")
   func concurrency() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(300))
     #expect(try await bench.sync(Forest.all).lists == 1200)
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("L2.1, L2.2, L2.3: children are listed and shown by the keys of their ancestors")
+  @Test("51: children are listed and shown by the keys of their ancestors")
   func selected() async throws {
     let (bench, _) = try await Forest.synced(Forest.documents(3))
     let reader = try CacheReader(path: bench.path)
@@ -620,7 +620,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "L2.3, R2.5: the key of a detail is that of its parent in changes and in the view removed",
+    "7, 51: the key of a detail is that of its parent in changes and in the view removed",
     arguments: [false, true])
   func keysOfDetails(isComposite: Bool) async throws {
     let bench = try SyncBench([:])
@@ -650,7 +650,7 @@ struct ChildrenTests {
   }
 
   @Test(
-    "E5.1: the view removed does not have children, grandchildren and their details that returned with their parent",
+    "16: the view removed does not have children, grandchildren and their details that returned with their parent",
     arguments: [true, false])
   func returnedBelow(_ isComposite: Bool) async throws {
     let bench = try SyncBench([:])
@@ -693,7 +693,7 @@ struct ChildrenTests {
     return [detail, parent]
   }
 
-  @Test("L2.2: a child of one parent is shown at an earlier time too")
+  @Test("51: a child of one parent is shown at an earlier time too")
   func shownThen() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(3))
     forest.update {
@@ -707,7 +707,7 @@ struct ChildrenTests {
     #expect(now.record?.contains(#""rev":7"#) == true && then.record?.contains(#""rev":1"#) == true)
   }
 
-  @Test("L2.2, L2.3: the ancestors of a detail's parent are named by --of, or in front of its key")
+  @Test("51: the ancestors of a detail's parent are named by --of, or in front of its key")
   func detailOfChild() async throws {
     let (bench, _) = try Forest.bench(Forest.documents(3))
     let detail = Resource(
@@ -720,7 +720,7 @@ struct ChildrenTests {
     #expect(throws: Failure.self) { try reader.show("face", key: ["1"]) }
   }
 
-  @Test("L2.2: a child of a removed parent is shown at an earlier time, and its removal is known")
+  @Test("51: a child of a removed parent is shown at an earlier time, and its removal is known")
   func shownBelowRemoved() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(9))
     _ = try await bench.sync(Forest.all)
@@ -736,7 +736,7 @@ struct ChildrenTests {
     #expect(throws: Failure.self) { try reader.show("item", key: ["1"], of: ["77"]) }
   }
 
-  @Test("L2.2: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
+  @Test("51: the message lists the parents by their keys, and a removed parent makes no key ambiguous")
   func ambiguous() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(3))
     let reader = try CacheReader(path: bench.path)
@@ -768,7 +768,7 @@ struct ChildrenTests {
     #expect(lines.contains("removed detail doc 3") && lines.contains("removed doc "), "\(lines)")
   }
 
-  @Test("P9.11: the first pull of a child without a storable record reports its first rejected records")
+  @Test("5: the first pull of a child without a storable record reports its first rejected records")
   func unstorable() async throws {
     let (bench, _) = try Forest.bench(Forest.documents(3))
     var item = Forest.item()
@@ -812,7 +812,7 @@ struct ChildrenTests {
     #expect(bench.asked().sorted().isEmpty && forest.documents.count == 3)
   }
 
-  @Test("L3.2, L3.3: pending shows children by the keys of their ancestors, and what a removed parent takes with it")
+  @Test("51: pending shows children by the keys of their ancestors, and what a removed parent takes with it")
   func pending() async throws {
     var documents = Forest.documents(9)
     documents[7]?.items = [:]
@@ -849,7 +849,7 @@ struct ChildrenTests {
     #expect(try CacheReader(path: bench.path).pending().pull.sync == nil)
   }
 
-  @Test("P4.7: pending shows lists that a fresh dry run pulled although their parents are unchanged")
+  @Test("51: pending shows lists that a fresh dry run pulled although their parents are unchanged")
   func pendingFresh() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(3))
     forest.update { state in for id in 1...2 { state.documents[id]?.items[1]?.revision = 2 } }

@@ -29,7 +29,7 @@ struct ControlQuestionTests {
     bench.asked().filter { !$0.contains("?") }
   }
 
-  @Test("P8.7, P8.8: an answer whose key has another normalization is not the record, and removes nothing")
+  @Test("11, 13: an answer whose key has another normalization is not the record, and removes nothing")
   func normalized() async throws {
     var resource = Self.asking
     resource.columns[0] = .init("id", at: at("id"))
@@ -51,7 +51,7 @@ struct ControlQuestionTests {
   }
 
   @Test(
-    "P8.7: a text key that by_key writes as a number is that key, so that a 404 removes its record",
+    "11: a text key that by_key writes as a number is that key, so that a 404 removes its record",
     arguments: [false, true])
   func numberForText(asksMany: Bool) async throws {
     var resource = Self.asking
@@ -79,7 +79,7 @@ struct ControlQuestionTests {
     #expect(try bench.ask("SELECT id FROM asks ORDER BY id") == ["1", "2", "4"])
   }
 
-  @Test("P16.4: a by_key that answers with another normalization of every key finds nothing, and removes nothing")
+  @Test("13: a by_key that answers with another normalization of every key finds nothing, and removes nothing")
   func normalizedControl() async throws {
     var resource = Self.asking
     resource.columns[0] = .init("id", at: at("id"))
@@ -101,7 +101,7 @@ struct ControlQuestionTests {
   }
 
   @Test(
-    "P16.2, P16.4: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
+    "13: a by_key that answers 404 for every key removes nothing and degrades the state", arguments: [1, 2])
   func wrongByKey(lost: Int) async throws {
     let bench = try await bench(lost: lost)
     bench.shelf.update { $0.failing = ["/ask/": 404] }
@@ -124,7 +124,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench).count == 2)
   }
 
-  @Test("P16.3: no control question is asked if by_key has found a key in this sync")
+  @Test("13: no control question is asked if by_key has found a key in this sync")
   func found() async throws {
     let bench = try await bench()
     bench.shelf.update { $0.lists["hidden /ask"] = records([9]) }
@@ -132,7 +132,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/9,10", "/ask/10,9"])
   }
 
-  @Test("P16.5: no control question is asked if no key is left, and only --allow-removal removes")
+  @Test("13: no control question is asked if no key is left, and only --allow-removal removes")
   func empty() async throws {
     let bench = try await bench()
     bench.shelf.update { $0.lists["/ask"] = [] }
@@ -140,7 +140,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/1,2,3,4,5,6,7,8,9,10"])
   }
 
-  @Test("P16.1, P16.4: a by_key whose records are skipped by where removes nothing")
+  @Test("13: a by_key whose records are skipped by where removes nothing")
   func skipped() async throws {
     let isListed = Resource.Condition(at("listed"), .present)
     var resource = Self.asking
@@ -157,7 +157,7 @@ struct ControlQuestionTests {
     #expect(askedByKey(bench) == ["/ask/9,10", "/ask/7,8"])
   }
 
-  @Test("R4.2, P8: a record that the cache has and that not now skips is removed after by_key")
+  @Test("11: a record that the cache has and that not now skips is removed after by_key")
   func skippedNow() async throws {
     var resource = Self.asking
     resource.conditions = [.init(at("listed"), .differs([.integer(0), .text("no")]))]
@@ -172,7 +172,7 @@ struct ControlQuestionTests {
     #expect(try bench.list("ask").count == 9)
   }
 
-  @Test("P16.4, P8.8: a control question without an answer removes nothing, like any question without an answer")
+  @Test("13: a control question without an answer removes nothing, like any question without an answer")
   func noAnswer() async throws {
     let bench = try await bench()
     bench.shelf.update { $0.failing = ["/ask/7,8": 400] }
@@ -182,7 +182,7 @@ struct ControlQuestionTests {
   }
 
   @Test(
-    "P8.6, P8.8: a key that cannot be asked for holds back only its own record",
+    "11, 13: a key that cannot be asked for holds back only its own record",
     arguments: [403, 500])
   func oneUnanswered(_ status: Int) async throws {
     let resource = Self.askingSingly
@@ -198,7 +198,7 @@ struct ControlQuestionTests {
     #expect(try await bench.sync([resource], allowRemoval: true).removed == 1)
   }
 
-  @Test("P8.8: after eight failures in a row no further key is asked for", arguments: [403, 500])
+  @Test("13: after eight failures in a row no further key is asked for", arguments: [403, 500])
   func noneAnswered(_ status: Int) async throws {
     let bench = try await bench(of: 60, lost: 50, Self.askingSingly)
     bench.shelf.update { $0.failing = ["/ask/": status] }
@@ -207,7 +207,7 @@ struct ControlQuestionTests {
     #expect((8...12).contains(askedByKey(bench).count))
   }
 
-  @Test("P8.8: a by_key that answers 401 removes no record, and does not fail the sync")
+  @Test("13: a by_key that answers 401 removes no record, and does not fail the sync")
   func refusedKeys() async throws {
     var bench = try await bench()
     bench.refusesTokens = true
@@ -216,7 +216,7 @@ struct ControlQuestionTests {
     #expect(record.exit == 0 && record.removed == 0, "\(record.error ?? "")")
   }
 
-  @Test("P1.12, P8.8, P16.3: if the budget has no room for all questions, each sync removes what it could ask for")
+  @Test("13, 26: if the budget has no room for all questions, each sync removes what it could ask for")
   func budgetEnds() async throws {
     var bench = try await bench(of: 24, lost: 20, Self.askingSingly)
     bench.budget = RequestBudget(limit: 8, window: .seconds(60))
@@ -232,7 +232,7 @@ struct ControlQuestionTests {
     #expect(Set(removed).count == 20)
   }
 
-  @Test("P8.8, P1.12: no network ends the sync, and a used-up budget only ends the questions")
+  @Test("13, 26: no network ends the sync, and a used-up budget only ends the questions")
   func endsSync() {
     var failure = Failure(.unreachable, step: "ask", subject: "u", cause: "c").with(.budget, [])
     #expect(!failure.endsSync)
@@ -241,7 +241,7 @@ struct ControlQuestionTests {
     #expect(!Failure(.refused, step: "ask", subject: "u", cause: "c").endsSync)
   }
 
-  @Test("P16.2: keys with a comma or of dots are not chosen for a question for two keys")
+  @Test("13: keys with a comma or of dots are not chosen for a question for two keys")
   func chosenKeys() throws {
     var resource = Self.asking
     let several = try #require(KeyRequests(resource, baseURL: "http://up"))

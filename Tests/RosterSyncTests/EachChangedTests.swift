@@ -15,7 +15,7 @@ struct EachChangedTests {
 
   private static func resources(_ each: Each) -> [Resource] { [Forest.document(removal: .twice), Forest.item(each)] }
 
-  @Test("E4.1: the empty of two children may differ only in Unicode normalization")
+  @Test("22: the empty of two children may differ only in Unicode normalization")
   func normalizedEmpty() async throws {
     let bench = try SyncBench([:])
     bench.shelf.answer { request, _ in
@@ -37,7 +37,7 @@ struct EachChangedTests {
         == ["1", "0"])
   }
 
-  @Test("C6.3, C6.4, E3.1: each list of a child is requested by another definition, and a failed one keeps its records")
+  @Test("22, 56: each list of a child is requested by another definition, and a failed one keeps its records")
   func otherColumns() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     #expect(try await bench.sync([Forest.document(), Forest.item()]).exit == 0)
@@ -64,7 +64,7 @@ struct EachChangedTests {
   }
 
   @Test(
-    "C6.3, E1.2: records of a failed list that lack a value by another definition are no parents until they are pulled")
+    "22, 56: records of a failed list that lack a value by another definition are no parents until they are pulled")
   func unpulledParents() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.update { state in
@@ -94,7 +94,7 @@ struct EachChangedTests {
     #expect(try bench.ask("SELECT count(*) FROM items WHERE code IS NULL") == ["0"])
   }
 
-  @Test("C6.2, C6.6: a resource above grandchildren may get another name")
+  @Test("56: a resource above grandchildren may get another name")
   func renamedAncestor() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     var (paper, item, part) = (Forest.document(), Forest.item(Each(of: "paper")), Forest.part)
@@ -107,7 +107,7 @@ struct EachChangedTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("C6.2, C6.6: a parent of children may become the child of a new resource")
+  @Test("56: a parent of children may become the child of a new resource")
   func insertedAncestor() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     var (item, part) = (Forest.item(), Forest.part)
@@ -120,7 +120,7 @@ struct EachChangedTests {
   }
 
   @Test(
-    "C6.1, C6.2: a child may become a resource without a parent, and the cache keeps all others",
+    "8, 56: a child may become a resource without a parent, and the cache keeps all others",
     arguments: [true, false])
   func removedAncestor(keepsParent: Bool) async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
@@ -149,7 +149,7 @@ struct EachChangedTests {
     #expect(try await bench.sync([part, item, detail] + others, after: 120).outcome == .unchanged)
   }
 
-  @Test("C6.2, C6.6: readers see parents by the old key, and their children, until a sync has published the new one")
+  @Test("56: readers see parents by the old key, and their children, until a sync has published the new one")
   func orphans() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.update { state in for id in 1...3 { state.documents[id]?.revision = 10 - id } }
@@ -168,7 +168,7 @@ struct EachChangedTests {
     #expect(try Forest.lines(in: bench) == forest.lines)
   }
 
-  @Test("C6.1: rejected records of a list are removed with the list if its parents get other record ids")
+  @Test("8: rejected records of a list are removed with the list if its parents get other record ids")
   func rejects() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     forest.update { state in
@@ -192,7 +192,7 @@ struct EachChangedTests {
   private static let day = Each.Whole.every(.seconds(86_400))
 
   @Test(
-    "E3.2, E3.4, C3.2: each list is requested once when the rules of its requests change",
+    "22, 56: each list is requested once when the rules of its requests change",
     arguments: [
       (Each(of: "doc"), Each(of: "doc", changed: ["rev"])), (Each(of: "doc"), Each(of: "doc", wholeEvery: day)),
       (Each(of: "doc", changed: ["rev"], wholeEvery: .never), Each(of: "doc", changed: ["rev"], wholeEvery: day)),
@@ -211,7 +211,7 @@ struct EachChangedTests {
     #expect(try bench.ask("SELECT count(*) FROM items") == ["6"])
   }
 
-  @Test("E3.2, E4.1: texts of a parent that differ after a NUL are different")
+  @Test("22: texts of a parent that differ after a NUL are different")
   func textsWithNUL() async throws {
     let (made, forest) = try Forest.bench(Forest.documents(3))
     var bench = made
@@ -237,7 +237,7 @@ struct EachChangedTests {
     }
   }
 
-  @Test("E3.2: a real of a parent that differs in its last digits is a change")
+  @Test("22: a real of a parent that differs in its last digits is a change")
   func exactReals() async throws {
     let (bench, forest) = try Forest.bench(Forest.documents(3))
     var document = Forest.document(removal: .twice)
@@ -256,7 +256,7 @@ struct EachChangedTests {
     }
   }
 
-  @Test("E3.4: a list is due by the rules of its last request")
+  @Test("22: a list is due by the rules of its last request")
   func due() async throws {
     let (bench, _) = try await Forest.synced(Forest.documents(3), with: Self.resources(Each(of: "doc")))
     let each = Each(of: "doc", wholeEvery: .every(.seconds(1000)))
@@ -268,7 +268,7 @@ struct EachChangedTests {
     #expect(Self.lists(bench) == Self.all)
   }
 
-  @Test("E3.2, E7.1, E8.1: lists that were not pulled after a change of the rules stay due")
+  @Test("22, 23, 40: lists that were not pulled after a change of the rules stay due")
   func interrupted() async throws {
     let (bench, forest) = try await Forest.synced(Forest.documents(3), with: Self.resources(Each(of: "doc")))
     let resources = Self.resources(Each(of: "doc", changed: ["rev"]))
@@ -280,7 +280,7 @@ struct EachChangedTests {
       $0.statuses = ["/docs/2/items": 403]
       $0.documents[3] = nil
     }
-    // The list of a missed parent is not requested (E1.2).
+    // The list of a missed parent is not requested.
     #expect(try await bench.sync(resources, after: 120).listsFailed == 1)
     #expect(Self.lists(bench).contains("/docs/2/items"))
     forest.update {
@@ -293,7 +293,7 @@ struct EachChangedTests {
     #expect(Self.lists(bench) == [])
   }
 
-  @Test("E8.1: kept pages of a list are not used if its parent changed since", arguments: [true, false])
+  @Test("40: kept pages of a list are not used if its parent changed since", arguments: [true, false])
   func keptChain(_ isFinished: Bool) async throws {
     func column(_ name: String) -> Resource.Column { .init(name, at: at(name), .integer) }
     let resources = [

@@ -121,7 +121,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     }
 
     /// The records of those resources that each honest sync makes equal to upstream. With `twice` a record goes only at
-    /// the second pull that misses it (P8.10), and its descendants with it.
+    /// the second pull that misses it, and its descendants with it.
     func prompt(_ records: Set<String>) -> Set<String> {
       let names = Self.names.prefix(removals.firstIndex(of: .twice) ?? removals.count)
       return records.filter { record in names.contains { record.hasPrefix("\($0) ") } }
@@ -242,7 +242,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The members with which an answer says whether it is whole. No definition names them (R7.2).
+  /// The members with which an answer says whether it is whole. No definition names them.
   private static let signs: [@Sendable (Bool) -> String] = [
     { #""partial":\#($0)"# }, { #""success":\#(!$0)"# }, { #""unreachable":\#($0 ? #"["eu"]"# : "[]")"# },
     { #""meta":{"timed_out":\#($0)}"# },
@@ -252,7 +252,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
 
   var records: Set<String> { Set(state.withLock { $0.records.keys.map(text) }) }
 
-  /// The records that no sync may remove. With `twice` those go that two pulls missed (P8.10), and their descendants.
+  /// The records that no sync may remove. With `twice` those go that two pulls missed, and their descendants.
   var lasting: Set<String> {
     Set(
       state.withLock { state in
@@ -265,7 +265,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
   }
 
   /// The records that a list lacked at any time, and their descendants. If it was new then, its list is requested again
-  /// only once the parent has changed (E3.2).
+  /// only once the parent has changed.
   var missed: Set<String> {
     Set(
       state.withLock { state in

@@ -48,7 +48,7 @@ struct FreshAnswersTests {
     return try await SyncBench.synced(resources, answers: first)
   }
 
-  @Test("P16.1, P16.3, I9.2: a list without another record removes nothing by a by_key that finds nothing")
+  @Test("13: a list without another record removes nothing by a by_key that finds nothing")
   func omitted() async throws {
     let resources = [Self.shop, Self.item()]
     let bench = try await Self.synced([1, 12], resources)
@@ -63,7 +63,7 @@ struct FreshAnswersTests {
   }
 
   @Test(
-    "P16.1, P16.2, P16.5, I9.2: if all records of a list changed, the control question has a key of another list",
+    "13: if all records of a list changed, the control question has a key of another list",
     arguments: [[], ["rev"]])
   func otherList(changed columns: [String]) async throws {
     let resources = [Self.shop, Self.item(changed: columns)]
@@ -79,7 +79,7 @@ struct FreshAnswersTests {
     #expect(right.removed == 2 && right.error == nil, "\(right.error ?? "")")
   }
 
-  @Test("P8.8, E3.2: a list with a record that could not be asked for is requested again")
+  @Test("13, 22: a list with a record that could not be asked for is requested again")
   func askedAgain() async throws {
     var item = Self.item(changed: ["rev"])
     item.since = nil
@@ -97,7 +97,7 @@ struct FreshAnswersTests {
     #expect(next.removed == 1 && next.error == nil, "\(next.error ?? "")")
   }
 
-  @Test("P16.5: if a list becomes empty and no other key is left, its records stay until --allow-removal")
+  @Test("13: if a list becomes empty and no other key is left, its records stay until --allow-removal")
   func unproven() async throws {
     var bench = try SyncBench(["/ask": records(1...10)])
     bench.maxRemoval = 100
@@ -140,7 +140,7 @@ struct FreshAnswersTests {
     return (bench, resources)
   }
 
-  @Test("P16.1, P4.10: an answer of an earlier sync is no control question", arguments: [true, false])
+  @Test("13, 40: an answer of an earlier sync is no control question", arguments: [true, false])
   func keptControl(isDryRun: Bool) async throws {
     let (bench, resources) = try await Self.interrupted(isDryRun: isDryRun)
     bench.shelf.update {
@@ -152,7 +152,7 @@ struct FreshAnswersTests {
     #expect(try bench.list("ask").count == 10)
   }
 
-  @Test("P8.7, P4.10: a record that an earlier sync did not find is asked for again", arguments: [true, false])
+  @Test("11, 40: a record that an earlier sync did not find is asked for again", arguments: [true, false])
   func keptAnswer(isDryRun: Bool) async throws {
     let (bench, resources) = try await Self.interrupted(isDryRun: isDryRun)
     // Upstream has restored the record, and its list lacks it for a moment.
@@ -162,7 +162,7 @@ struct FreshAnswersTests {
     #expect(bench.asked().filter { $0.hasPrefix("/ask/") } == ["/ask/5"])
   }
 
-  @Test("P4.7, P4.8: a sync after a dry run publishes what upstream has then", arguments: [true, false])
+  @Test("51: a sync after a dry run publishes what upstream has then", arguments: [true, false])
   func afterDryRun(hasValidators: Bool) async throws {
     let bench = try SyncBench(["/ask": records(1...10), "/chain": records(1...4)])
     bench.shelf.update { $0.hasValidators = hasValidators }
@@ -185,7 +185,7 @@ struct FreshAnswersTests {
     #expect(try bench.pending() == [])
   }
 
-  @Test("E8.1: a list that an interrupted sync pulled is used for at most whole_every, and at most a day")
+  @Test("40: a list that an interrupted sync pulled is used for at most whole_every, and at most a day")
   func keptLists() async throws {
     for (wholeEvery, age, isUsed) in [(Each.Whole.never, 86_000.0, true), (.never, 86_500, false)]
       + [(.every(.seconds(3600)), 3500, true), (.every(.seconds(3600)), 3700, false)]
@@ -209,7 +209,7 @@ struct FreshAnswersTests {
     }
   }
 
-  @Test("C5.7: verified_at is the time of the oldest answer that the sync used", arguments: [true, false])
+  @Test("7: verified_at is the time of the oldest answer that the sync used", arguments: [true, false])
   func verified(hasValidators: Bool) async throws {
     let list = Resource(
       name: "item", path: "/items", records: at("list"), table: "items", removal: .twice,
@@ -254,7 +254,7 @@ struct FreshAnswersTests {
   private static func one(_ key: Int) -> Response { Response(json: records([key])[0].record) }
 
   @Test(
-    "P8.7: an answer of fewer records than were asked for removes only keys that a question with a found one lacks",
+    "11: an answer of fewer records than were asked for removes only keys that a question with a found one lacks",
     arguments: [1, 3, 20, 100])
   func limited(limit: Int) async throws {
     let resource = listed("ask", removal: .ask)
@@ -272,7 +272,7 @@ struct FreshAnswersTests {
     if limit == 100 { #expect(asked.count == 4) }
   }
 
-  @Test("P9.10, P8.8: a record without a key in an answer for several keys holds back only what it may be")
+  @Test("13, 14: a record without a key in an answer for several keys holds back only what it may be")
   func keyless() async throws {
     let resource = listed("ask", removal: .ask)
     let bench = try await Self.bench(resource, of: 60, kept: 30) { keys in
@@ -288,7 +288,7 @@ struct FreshAnswersTests {
   }
 
   @Test(
-    "P8.7, P8.8: a merged record and 204 are not found; {}, an error and a body without the key keep their record",
+    "11, 13: a merged record and 204 are not found; {}, an error and a body without the key keep their record",
     arguments: [
       (#"{"id":3,"name":"survivor"}"#, 200, true), ("", 204, true), ("", 410, true), ("{}", 200, false),
       (#"{"error":"not found","code":404}"#, 200, false), (#"{"id":77,"error":"not found"}"#, 200, false),
@@ -307,7 +307,7 @@ struct FreshAnswersTests {
     #expect(try bench.ask("SELECT id FROM asks WHERE id > 8") == (isRemoved ? [] : ["9"]))
   }
 
-  @Test("P16.4: a by_key that answers each question with another record removes nothing")
+  @Test("13: a by_key that answers each question with another record removes nothing")
   func alwaysAnother() async throws {
     let bench = try await Self.bench(Self.single, of: 10, kept: 8) { _ in
       Response(json: #"{"id":77,"name":"the current user"}"#)
@@ -316,7 +316,7 @@ struct FreshAnswersTests {
     #expect(record.removed == 0 && record.trouble?.kind == .wrongByKey, "\(record.error ?? "")")
   }
 
-  @Test("P8.8: a key in another case is neither found nor removed", arguments: ["A7", "a\u{308}7"])
+  @Test("13: a key in another case is neither found nor removed", arguments: ["A7", "a\u{308}7"])
   func alike(key: String) async throws {
     var resource = Self.single
     resource.columns[0] = .init("id", at: at("id"))
@@ -342,7 +342,7 @@ struct FreshAnswersTests {
     #expect(try bench.ask("SELECT count(*) FROM asks WHERE id LIKE '%7'") == ["1"])
   }
 
-  @Test("P1.12, P8.8: questions that use up the budget are left out until the lists of children are pulled")
+  @Test("13, 26: questions that use up the budget are left out until the lists of children are pulled")
   func budgetBeforeLists() async throws {
     var bench = try SyncBench([:])
     bench.budget = RequestBudget(limit: 14, window: .seconds(60))

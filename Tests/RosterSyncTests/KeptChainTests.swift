@@ -35,7 +35,7 @@ struct KeptChainTests {
   }
 
   @Test(
-    "P4.4, P1.6: a chain without validators goes on at the last kept page's link after its unchanged first page",
+    "9, 40: a chain without validators goes on at the last kept page's link after its unchanged first page",
     arguments: chains, [false, true])
   func resumed(style: Resource.Style, isCounted: Bool) async throws {
     let thing = Self.thing(style, isCounted: isCounted)
@@ -47,7 +47,7 @@ struct KeptChainTests {
     #expect(try await bench.facts([thing]).resources[0].proof == (isCounted ? "count" : "end"))
   }
 
-  @Test("P4.4, I2.1: published pages that an interrupted whole pull received unchanged are not requested again")
+  @Test("21, 40: published pages that an interrupted whole pull received unchanged are not requested again")
   func unchanged() async throws {
     var thing = Self.thing(Self.cursor)
     thing.since = Since(
@@ -64,7 +64,7 @@ struct KeptChainTests {
     #expect(bench.asked() == pages(1...1) + pages(4...5))
   }
 
-  @Test("P4.8, I2.7: pages whose content fails the sync are requested again")
+  @Test("21, 51: pages whose content fails the sync are requested again")
   func useless() async throws {
     var thing = Self.thing(Self.cursor)
     thing.since = Since(
@@ -78,7 +78,7 @@ struct KeptChainTests {
     #expect(bench.asked() == pages(1...2) + pages(1...1))
   }
 
-  @Test("P4.8, P9.11: pages of which no record can be stored are requested again")
+  @Test("5, 51: pages of which no record can be stored are requested again")
   func unstorable() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try SyncBench(["/thing": [(1, #"{"id":"x","name":"a"}"#)]])
@@ -88,7 +88,7 @@ struct KeptChainTests {
     #expect(try await bench.sync([thing], after: 1).outcome == .published)
   }
 
-  @Test("G5.1: after a redirect a relative link is relative to the page that answered")
+  @Test("19: after a redirect a relative link is relative to the page that answered")
   func redirected() async throws {
     var thing = listed("thing")
     thing.pages = .init(.link)
@@ -106,7 +106,7 @@ struct KeptChainTests {
     #expect(bench.asked() == ["/thing", "/v2/things/page2"])
   }
 
-  @Test("P4.3, P4.4: a chain whose first page changed since it was interrupted begins again")
+  @Test("40: a chain whose first page changed since it was interrupted begins again")
   func changedFirst() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing)
@@ -116,7 +116,7 @@ struct KeptChainTests {
     #expect(bench.asked() == pages(1...6))
   }
 
-  @Test("P1.6, P4.4: of a chain that an interrupted sync pulled to its end only the first page is requested")
+  @Test("9, 40: of a chain that an interrupted sync pulled to its end only the first page is requested")
   func whole() async throws {
     let (thing, other) = (Self.thing(Self.cursor), listed("other"))
     let bench = try SyncBench(["/thing": records(1...4), "/other": records(1...4)])
@@ -132,7 +132,7 @@ struct KeptChainTests {
   }
 
   @Test(
-    "P4.5: if the address of the last kept page's link is forgotten, the list begins again",
+    "40: if the address of the last kept page's link is forgotten, the list begins again",
     arguments: [400, 404, 410])
   func forgotten(status: Int) async throws {
     let thing = Self.thing(Self.cursor)
@@ -146,7 +146,7 @@ struct KeptChainTests {
   }
 
   @Test(
-    "P4.5: a final failure of the last kept page's link begins the list again, once",
+    "40: a final failure of the last kept page's link begins the list again, once",
     arguments: [403, 409, 412, 422, 500, 200], [false, true])
   func failed(status: Int, isLasting: Bool) async throws {
     let thing = Self.thing(Self.cursor)
@@ -167,7 +167,7 @@ struct KeptChainTests {
   }
 
   @Test(
-    "P4.5, P4.1: an upstream that is out of reach has not forgotten the link", arguments: [502, 503, 504, 429, 401])
+    "40: an upstream that is out of reach has not forgotten the link", arguments: [502, 503, 504, 429, 401])
   func outOfReach(status: Int) async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing)
@@ -179,7 +179,7 @@ struct KeptChainTests {
     #expect(try await bench.sync([thing]).resumed == 2)
   }
 
-  @Test("P4.5: a failure after a confirmed page says nothing about the link")
+  @Test("40: a failure after a confirmed page says nothing about the link")
   func confirmed() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing, hasValidators: true)
@@ -188,7 +188,7 @@ struct KeptChainTests {
     #expect(bench.asked() == pages(1...4))
   }
 
-  @Test("P4.3: pages of a chain that are older than 15 min are requested again, page 1 first")
+  @Test("40: pages of a chain that are older than 15 min are requested again, page 1 first")
   func old() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing)
@@ -197,7 +197,7 @@ struct KeptChainTests {
     #expect(bench.asked() == pages(1...5))
   }
 
-  @Test("P1.7, P4.2: a kept page of a chain with a validator is requested conditionally")
+  @Test("40: a kept page of a chain with a validator is requested conditionally")
   func conditional() async throws {
     let thing = Self.thing(Self.cursor)
     let bench = try await interrupted(thing, hasValidators: true)
@@ -206,7 +206,7 @@ struct KeptChainTests {
     #expect(asked.map(\.target) == pages(1...5) && asked.map(\.status) == [304, 304, 304, 200, 200])
   }
 
-  @Test("P4.8: a guarded page of a chain without a validator is requested again")
+  @Test("51: a guarded page of a chain without a validator is requested again")
   func guarded() async throws {
     let thing = Self.thing(Self.cursor)
     var bench = try SyncBench(["/thing": records(1...10)])
@@ -222,7 +222,7 @@ struct KeptChainTests {
     #expect(bench.asked() == pages(1...2))
   }
 
-  @Test("G3.1: a count that only the first page has proves a chain, also if that page is unchanged (304)")
+  @Test("17: a count that only the first page has proves a chain, also if that page is unchanged (304)")
   func countedOnce() async throws {
     let thing = Self.thing(Self.cursor, isCounted: true)
     let bench = try SyncBench(["/thing": records(1...10)])

@@ -91,7 +91,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.2: a list goes on after an empty page if a sign says so, and no record is removed",
+    "19: a list goes on after an empty page if a sign says so, and no record is removed",
     arguments: [
       (.number, true), (.offset, true), (.cursor, true), (.next, true), (.link, true), (.cursor, false), (.next, false),
       (.link, false),
@@ -111,7 +111,7 @@ struct WrittenList: Sendable {
     #expect(try Self.proof(bench) == [[.number, .offset].contains(kind) ? "weak" : "end"])
   }
 
-  @Test("G5.2: with empty = end an empty page ends the list, whatever its answer says", arguments: [true, false])
+  @Test("19: with empty = end an empty page ends the list, whatever its answer says", arguments: [true, false])
   func emptyIsTheEnd(hasMore: Bool) async throws {
     for kind in [WrittenList.Kind.number, .cursor, .next, .link] where hasMore || kind != .number {
       let bench = try SyncBench([:])
@@ -126,7 +126,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.8, P7.7: records after a capped total are pulled, and the proof is not count",
+    "18, 19: records after a capped total are pulled, and the proof is not count",
     arguments: WrittenList.Kind.allCases)
   func capped(kind: WrittenList.Kind) async throws {
     let bench = try SyncBench([:])
@@ -140,7 +140,7 @@ struct WrittenList: Sendable {
     #expect(try Self.proof(bench) == [[.number, .offset].contains(kind) ? "weak" : "end"])
   }
 
-  @Test("G5.8: a total that is the length of its page is found out", arguments: [WrittenList.Kind.number, .offset])
+  @Test("19: a total that is the length of its page is found out", arguments: [WrittenList.Kind.number, .offset])
   func pageLength(kind: WrittenList.Kind) async throws {
     let bench = try SyncBench([:])
     var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5, 6]])
@@ -173,7 +173,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.8: after a full last page any answer without new records is the end, is not retried, and is no drift",
+    "19: after a full last page any answer without new records is the end, is not retried, and is no drift",
     arguments: ends)
   func trial(end: String) async throws {
     for kind in [WrittenList.Kind.number, .offset, .after] {
@@ -196,7 +196,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.8, R7.1: an answer that calls itself partial is not the end after a full last page, and removes nothing",
+    "14, 19: an answer that calls itself partial is not the end after a full last page, and removes nothing",
     arguments: [WrittenList.Kind.number, .offset, .after], [#"{"data":[],"partial":true}"#, #"{"partial":true}"#])
   func partialTrial(kind: WrittenList.Kind, answer: String) async throws {
     let bench = try SyncBench([:])
@@ -217,7 +217,7 @@ struct WrittenList: Sendable {
     #expect(try Self.ids(bench) == Array(1...5))
   }
 
-  @Test("G5.8: a page that is not full, more = false and last need no further request")
+  @Test("19: a page that is not full, more = false and last need no further request")
   func untried() async throws {
     for (pages, setting) in [([[1, 2], [3]], ""), ([[1, 2], [3, 4]], "more"), ([[1, 2], [3, 4]], "last")] {
       let bench = try SyncBench([:])
@@ -235,7 +235,7 @@ struct WrittenList: Sendable {
     }
   }
 
-  @Test("G5.8: records after a capped number of pages are pulled", arguments: [nil, 3000])
+  @Test("19: records after a capped number of pages are pulled", arguments: [nil, 3000])
   func cappedPages(total: Int?) async throws {
     let bench = try SyncBench([:])
     let size = (total ?? 15) / 3
@@ -258,7 +258,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.8: the capped total of a child's list need not be round", arguments: [WrittenList.Kind.number, .offset, .after])
+    "19: the capped total of a child's list need not be round", arguments: [WrittenList.Kind.number, .offset, .after])
   func cappedChild(kind: WrittenList.Kind) async throws {
     let bench = try SyncBench([:])
     var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5, 6], [7]])
@@ -279,7 +279,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.17: a page that more, done or count promises is no end, although its status is in beyond",
+    "19: a page that more, done or count promises is no end, although its status is in beyond",
     arguments: ["more", "done", "total"])
   func promised(sign: String) async throws {
     let bench = try SyncBench([:])
@@ -306,7 +306,7 @@ struct WrittenList: Sendable {
     #expect(try Self.ids(bench) == Array(1...5))
   }
 
-  @Test("G5.11: a first page below size is no end of a whole root list by short: the page after it is tried")
+  @Test("19: a first page below size is no end of a whole root list by short: the page after it is tried")
   func oddShort() async throws {
     let bench = try SyncBench([:])
     var list = WrittenList(kind: .number, pages: [[1, 2, 3], [4, 5, 6], [7]])
@@ -323,7 +323,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.13: a full last page without a next value makes the proof weak",
+    "19: a full last page without a next value makes the proof weak",
     arguments: [WrittenList.Kind.link, .cursor, .next])
   func fullEnd(kind: WrittenList.Kind) async throws {
     for (last, proof) in [(10, "weak"), (9, "end")] {
@@ -335,7 +335,7 @@ struct WrittenList: Sendable {
     }
   }
 
-  @Test("P7.7: fewer records than the total are drift", arguments: [WrittenList.Kind.cursor, .number, .after])
+  @Test("18: fewer records than the total are drift", arguments: [WrittenList.Kind.cursor, .number, .after])
   func fewer(kind: WrittenList.Kind) async throws {
     let bench = try SyncBench([:])
     var list = WrittenList(kind: kind, pages: [[1, 2], [3]])
@@ -347,7 +347,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.3: numbers and flags of another type are read",
+    "19: numbers and flags of another type are read",
     arguments: [
       (#""4""#, #""true""#, #""false""#), ("4.0", "1", "0"), (#"" 4 ""#, #""1""#, #""0""#), ("4e0", "true", "null"),
       (#""4.0""#, "1.0", "0.0"),
@@ -375,7 +375,7 @@ struct WrittenList: Sendable {
     #expect(bench.asked().count == 2)
   }
 
-  @Test("G5.3: more and done may be left out where they are false: after the first page, or by omits_false")
+  @Test("19: more and done may be left out where they are false: after the first page, or by omits_false")
   func leftOut() async throws {
     for (pages, omits, exit) in [
       ([[1, 2], [3]], false, 0), ([[1]], false, 65), ([[1]], true, 0), ([[]], true, 0),
@@ -403,7 +403,7 @@ struct WrittenList: Sendable {
   }
 
   @Test(
-    "G5.3: more = true without a next value is malformed, and done = false too",
+    "19: more = true without a next value is malformed, and done = false too",
     arguments: [WrittenList.Kind.cursor, .next, .link, .after], [true, false])
   func lostNext(kind: WrittenList.Kind, isMore: Bool) async throws {
     let bench = try SyncBench([:])
@@ -416,7 +416,7 @@ struct WrittenList: Sendable {
     #expect(record.exit == 65 && record.error?.contains(isMore ? "(more) is true" : "(done) is false") == true)
   }
 
-  @Test("G5.2, G5.3: number and offset go on by more alone, to the page without it")
+  @Test("19: number and offset go on by more alone, to the page without it")
   func onByMore() async throws {
     for kind in [WrittenList.Kind.number, .offset] {
       let bench = try SyncBench([:])

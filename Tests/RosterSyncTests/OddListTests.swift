@@ -35,7 +35,7 @@ import Testing
 
   private static let scrolled = WrittenList(kind: .cursor, pages: []).resource
 
-  @Test("G5.7: a cursor stays the same while the pages differ, and an empty page is the end")
+  @Test("19: a cursor stays the same while the pages differ, and an empty page is the end")
   func scroll() async throws {
     let bench = try SyncBench([:])
     Self.scroll([[1, 2], [3, 4], [5, 6], [7]], in: bench)
@@ -47,7 +47,7 @@ import Testing
     #expect(try bench.ask("SELECT proof FROM resources") == ["weak"])
   }
 
-  @Test("G5.7: a failed page of such a list is not asked for again, because that would bring the page after it")
+  @Test("19: a failed page of such a list is not asked for again, because that would bring the page after it")
   func failedScroll() async throws {
     let bench = try SyncBench([:])
     Self.scroll([[1, 2], [3, 4], [5, 6], [7]], failing: 3, in: bench)
@@ -55,7 +55,7 @@ import Testing
     #expect(try Self.ids(bench) == Array(1...7))
   }
 
-  @Test("G5.4: a cursor that stays the same on an empty page with more = true, or on known records, is 65")
+  @Test("19: a cursor that stays the same on an empty page with more = true, or on known records, is 65")
   func circle() async throws {
     let bench = try SyncBench([:])
     var resource = Self.scrolled
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(
-    "G5.9: the last page again is the end, in later syncs too",
+    "19: the last page again is the end, in later syncs too",
     arguments: [WrittenList.Kind.number, .offset], ["", "page"])
   func clamped(kind: WrittenList.Kind, rest: String) async throws {
     for pages in [[[1, 2], [3, 4], [5]], [[1, 2], [3, 4]]] {
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("G5.9: the first page again is the end only if it has fewer records than size; else the parameter is ignored")
+  @Test("19: the first page again is the end only if it has fewer records than size; else the parameter is ignored")
   func ignored() async throws {
     for (size, exit) in [(nil, 65), (2, 65), (3, 0)] as [(Int?, Int32)] {
       let bench = try SyncBench([:])
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test("G5.9: records that move onto the next page during the pull are no end of the list")
+  @Test("19: records that move onto the next page during the pull are no end of the list")
   func moved() async throws {
     let bench = try SyncBench([:])
     let resource = WrittenList(kind: .number, pages: []).resource
@@ -123,7 +123,7 @@ import Testing
     #expect(try await bench.sync([resource]).added == 8)
   }
 
-  @Test("G5.10: a list goes on over 999 empty pages, and ends with 65 after 1,000; a child's list after 20")
+  @Test("19: a list goes on over 999 empty pages, and ends with 65 after 1,000; a child's list after 20")
   func empty() async throws {
     let resource = Self.scrolled
     for (count, exit) in [(999, 0), (1000, 65)] as [(Int, Int32)] {
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test("G5.10: 10,000 empty pages with new cursors are asked for 1,000 times")
+  @Test("19: 10,000 empty pages with new cursors are asked for 1,000 times")
   func endless() async throws {
     let bench = try SyncBench([:])
     bench.shelf.answer { _, target in
@@ -149,7 +149,7 @@ import Testing
     #expect(bench.asked().count == 1000)
   }
 
-  @Test("G5.10: the list of one parent with too many empty pages fails, and the others are published")
+  @Test("19: the list of one parent with too many empty pages fails, and the others are published")
   func emptyChild() async throws {
     let bench = try SyncBench([:])
     bench.shelf.answer { _, target in
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(
-    "G5.11: short ends no list whose page size upstream has lowered", arguments: [[5, 5, 3], [10, 10], [10, 10, 4]])
+    "19: short ends no list whose page size upstream has lowered", arguments: [[5, 5, 3], [10, 10], [10, 10, 4]])
   func lowered(lengths: [Int]) async throws {
     for kind in [WrittenList.Kind.number, .offset, .after] {
       let bench = try SyncBench([:])
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test("P7.5: after with an at that is not the key proves little")
+  @Test("17: after with an at that is not the key proves little")
   func ties() async throws {
     let bench = try SyncBench([:])
     var resource = WrittenList(kind: .after, pages: []).resource
@@ -202,7 +202,7 @@ import Testing
     #expect(try bench.ask("SELECT proof FROM resources") == ["weak"])
   }
 
-  @Test("G5.12: hidden rows are no drift, and the proof is weak", arguments: [WrittenList.Kind.number, .offset])
+  @Test("19: hidden rows are no drift, and the proof is weak", arguments: [WrittenList.Kind.number, .offset])
   func hidden(kind: WrittenList.Kind) async throws {
     for (pages, hasTotal) in [
       ([[1, 2], [3], [5, 6], [7]], true), ([[1, 2], [3], [5, 6], [7]], false), ([[1], [3, 4], [], [7]], true),
@@ -221,7 +221,7 @@ import Testing
     }
   }
 
-  @Test("G5.13: a full page without a next value is reported, and the sync is no failure")
+  @Test("19: a full page without a next value is reported, and the sync is no failure")
   func unseenNext() async throws {
     for (count, isReported) in [(10, true), (7, false)] {
       let bench = try SyncBench([:])
@@ -233,7 +233,7 @@ import Testing
     }
   }
 
-  @Test("G5.13: by one, a page of size records is reported, and no other page is")
+  @Test("19: by one, a page of size records is reported, and no other page is")
   func fullPage() async throws {
     for (count, size, isReported) in [(10, 10, true), (11, 10, false), (9, 10, false), (10, nil, false)]
       as [(Int, Int?, Bool)]
@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test(
-    "G5.13: by one, a page with a Link to a next page is reported, also if it is unchanged", arguments: [true, false])
+    "19: by one, a page with a Link to a next page is reported, also if it is unchanged", arguments: [true, false])
   func nextLink(hasTag: Bool) async throws {
     let bench = try SyncBench([:])
     var resource = Self.scrolled
@@ -266,7 +266,7 @@ import Testing
     }
   }
 
-  @Test("G5.13: full lists of children are reported if no list ever had a next value")
+  @Test("19: full lists of children are reported if no list ever had a next value")
   func unseenNextOfChildren() async throws {
     let shop = Resource(
       name: "shop", path: "/shops", records: at("data"), table: "shops", pages: .init(.one),
@@ -296,7 +296,7 @@ import Testing
   }
 
   @Test(
-    "G5.14: pages shorter than size make the proof weak, and are reported once, if upstream knows the next position",
+    "19: pages shorter than size make the proof weak, and are reported once, if upstream knows the next position",
     arguments: [WrittenList.Kind.cursor, .next, .link], [false, true])
   func lowered(kind: WrittenList.Kind, isLastLinked: Bool) async throws {
     for (size, pages, isShort) in [
@@ -318,7 +318,7 @@ import Testing
     }
   }
 
-  @Test("G5.14: a total that fits proves that no record was skipped; hidden by offset counts from size too")
+  @Test("19: a total that fits proves that no record was skipped; hidden by offset counts from size too")
   func loweredOtherwise() async throws {
     for (kind, total, isHidden, isShort) in [
       (WrittenList.Kind.next, 6, false, false), (.offset, nil, true, true), (.offset, nil, false, false),
@@ -338,7 +338,7 @@ import Testing
   }
 
   @Test(
-    "G1.3: a list of values at at is sent whole in a body, so that records with equal first values are not skipped",
+    "52: a list of values at at is sent whole in a body, so that records with equal first values are not skipped",
     arguments: [(WrittenList.Kind.after, true), (.after, false), (.cursor, true)])
   func listOfValues(kind: WrittenList.Kind, isFull: Bool) async throws {
     let bench = try SyncBench([:])
@@ -360,7 +360,7 @@ import Testing
     #expect(try Self.ids(bench) == records.map(\.id))
   }
 
-  @Test("G5.8: an upstream that alternates between forms of its answers loses no record")
+  @Test("19: an upstream that alternates between forms of its answers loses no record")
   func alternating() async throws {
     for kind in [WrittenList.Kind.number, .offset, .cursor, .next, .link] {
       let bench = try SyncBench([:])

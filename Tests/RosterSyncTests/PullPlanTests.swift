@@ -48,7 +48,7 @@ private final class Planned {
 }
 
 @Suite struct PullPlanTests {
-  @Test("P1.2, P1.4: after the first page all announced pages are requested, at most `concurrency` at a time")
+  @Test("27: after the first page all announced pages are requested, at most `concurrency` at a time")
   func parallelPages() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -64,7 +64,7 @@ private final class Planned {
     #expect(plan.ask(8) == nil)
   }
 
-  @Test("P1.5: a list whose pages follow each other is pulled beside the others, and first")
+  @Test("27: a list whose pages follow each other is pulled beside the others, and first")
   func sideBySide() throws {
     let plan = Planned([parallel, cursor])
     let one = try plan.asked()
@@ -77,7 +77,7 @@ private final class Planned {
     #expect(plan.pages(in: 1) == nil)
   }
 
-  @Test("P7.7: a page that reports another count or number of pages is drift and ends its list")
+  @Test("18: a page that reports another count or number of pages is drift and ends its list")
   func drift() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -89,7 +89,7 @@ private final class Planned {
     #expect(plan.isIdle)
   }
 
-  @Test("P7.8: an announced page that is missing is drift")
+  @Test("18: an announced page that is missing is drift")
   func vanished() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -98,7 +98,7 @@ private final class Planned {
     #expect(plan.outcome(of: 0).drift == "page 2, which was announced, is not there")
   }
 
-  @Test("P7.7, P6.1: an unchanged page may differ from the count and number of pages that the first page reports now")
+  @Test("9, 18: an unchanged page may differ from the count and number of pages that the first page reports now")
   func unchanged() throws {
     let plan = Planned([parallel])
     let first = try plan.asked()
@@ -108,7 +108,7 @@ private final class Planned {
   }
 
   @Test(
-    "G5.4: a cursor that occurred before fails the sync with 65 on known records, also if it leads to the first page")
+    "19: a cursor that occurred before fails the sync with 65 on known records, also if it leads to the first page")
   func circle() throws {
     let plan = Planned([cursor])
     for (next, likeness) in [("a", 1), ("b", 2), ("a", 3)] {
@@ -126,7 +126,7 @@ private final class Planned {
     #expect(throws: Failure.self) { try back.came(second, facts: facts, likeness: 7) }
   }
 
-  @Test("G5.4: two spellings of one letter in the bodies of a chain are two pages")
+  @Test("19: two spellings of one letter in the bodies of a chain are two pages")
   func spellings() throws {
     var resource = Resource.character
     resource.method = .post
@@ -141,7 +141,7 @@ private final class Planned {
     }
   }
 
-  @Test("G2.2: an object that occurred before fails the sync with 65")
+  @Test("52: an object that occurred before fails the sync with 65")
   func objectCircle() throws {
     let plan = Planned([paging(.cursor(param: .everyMember, at: place))])
     func facts(_ value: String) -> ListFacts {
@@ -154,7 +154,7 @@ private final class Planned {
     #expect(failure?.kind == .badAnswer && failure?.cause == "it leads to a page that was requested before")
   }
 
-  @Test("G3.1: a later page of a chain without a count goes on; another count is drift")
+  @Test("17: a later page of a chain without a count goes on; another count is drift")
   func countedOnce() throws {
     let plan = Planned([paging(.cursor(param: .query("c"), at: place), count: place)])
     #expect(try plan.answer(ListFacts(records: 2, count: 6, next: .text("a"))))
@@ -164,7 +164,7 @@ private final class Planned {
     #expect(plan.outcome(of: 0).count == 6)
   }
 
-  @Test("G4.2: a page by number with another number of records than count and page 1 predict is drift")
+  @Test("18: a page by number with another number of records than count and page 1 predict is drift")
   func unpredicted() throws {
     for (records, isDrift) in [([2, 2, 1], false), ([2, 1, 1], true), ([2, 2, 2], false), ([2, 0, 1], true)] {
       let plan = Planned([paging(.number(), count: place)])
@@ -177,7 +177,7 @@ private final class Planned {
     }
   }
 
-  @Test("P7.8: an announced page with the records of page 1 is drift: upstream ignores the parameter")
+  @Test("18: an announced page with the records of page 1 is drift: upstream ignores the parameter")
   func ignored() throws {
     for style in [paging(.number(), count: place), parallel, paging(.offset(param: .query("o")), count: place)] {
       let plan = Planned([style])
@@ -194,7 +194,7 @@ private final class Planned {
     }
   }
 
-  @Test("G5.4: a cursor or `after` value that upstream ignores fails the sync with 65 and names the parameter")
+  @Test("19: a cursor or `after` value that upstream ignores fails the sync with 65 and names the parameter")
   func ignoredCursor() throws {
     let object = paging(.cursor(param: .everyMember, at: place))
     let after = paging(.after(param: .query("c"), at: at("id")))
@@ -211,7 +211,7 @@ private final class Planned {
     }
   }
 
-  @Test("G5.5, P7.8: pages that repeat without end fail the sync even if each cursor is new")
+  @Test("18, 19: pages that repeat without end fail the sync even if each cursor is new")
   func endless() throws {
     let circle = Planned([cursor])
     for page in 1...2 {
@@ -255,7 +255,7 @@ private final class Planned {
   }
 
   @Test(
-    "G5.2: a list that ends with page sync.max_pages is pulled, and a message says if only one more page shows the end",
+    "19: a list that ends with page sync.max_pages is pulled, and a message says if only one more page shows the end",
     arguments: [
       (ListFacts(records: 2, more: false), nil), (ListFacts(records: 1), nil), (ListFacts(records: 0), nil),
       (ListFacts(records: 2), "no answer says whether the list ends here"),
@@ -278,7 +278,7 @@ private final class Planned {
     #expect(failure?.description.contains("sync.max_pages (2)") == true)
   }
 
-  @Test("G5.5: a few pages that repeat because records moved do not end the pull")
+  @Test("19: a few pages that repeat because records moved do not end the pull")
   func repeated() throws {
     let plan = Planned([cursor])
     for (page, likeness) in [1, 1, 2, 3, 3].enumerated() {
@@ -288,7 +288,7 @@ private final class Planned {
     #expect(plan.ask() == nil && plan.outcome(of: 0).drift == nil)
   }
 
-  @Test("T8.2: a next page on another origin fails the sync with 65 and says what to do; links = rebase follows it")
+  @Test("39: a next page on another origin fails the sync with 65 and says what to do; links = rebase follows it")
   func elsewhere() throws {
     let facts = ListFacts(records: 2, next: .text("https://public.example/character?c=a"))
     let plan = Planned([paging(.link)])
@@ -306,7 +306,7 @@ private final class Planned {
     #expect(throws: Failure.self) { try circle.came(page, facts: back, likeness: 7, links: .rebase) }
   }
 
-  @Test("P4.5: if upstream no longer knows the address after a kept page, the list begins again")
+  @Test("40: if upstream no longer knows the address after a kept page, the list begins again")
   func forgotten() throws {
     let plan = Planned([cursor])
     #expect(try plan.answer(ListFacts(records: 2, next: .text("a")), isTransferred: false))
@@ -316,7 +316,7 @@ private final class Planned {
     #expect(plan.outcome(of: 0).drift == "upstream does not know the address any more that page 1 led to")
   }
 
-  @Test("P1.8: pages that wait to be stored delay further requests by their size in bytes")
+  @Test("27: pages that wait to be stored delay further requests by their size in bytes")
   func backlog() throws {
     let plan = Planned([parallel])
     let large = 5 << 20

@@ -20,7 +20,7 @@ import Testing
     return PulledList.lists(of: plans, baseURL: "http://up", at: Date(timeIntervalSince1970: 0)).map(\.resources)
   }
 
-  @Test("P12.3: resources with the same address share its requests; with several pages only if the list is the same")
+  @Test("9: resources with the same address share its requests; with several pages only if the list is the same")
   func shared() throws {
     let number = Resource.Style.number(param: .query("page"), first: 1, last: nil)
     #expect(try lists(["/a", "/a"], style: number) == [["r0", "r1"]])
@@ -28,7 +28,7 @@ import Testing
     #expect(try lists(["/a", "/b", "/a"], style: .one) == [["r0", "r1", "r2"]])
   }
 
-  @Test("P12.3: queries and paths that differ only in Unicode normalization are different addresses")
+  @Test("9: queries and paths that differ only in Unicode normalization are different addresses")
   func normalized() throws {
     func lists(_ change: (inout Resource, String) -> Void) throws -> [[String]] {
       let plans = try ["caf\u{e9}", "cafe\u{301}"].enumerated().map { index, text in
@@ -45,7 +45,7 @@ import Testing
     #expect(try lists { $0.pages = .init(.number(param: .query($1))) } == [["r0"], ["r1"]])
   }
 
-  @Test("R6.1: the day in a request is that of the start of the sync")
+  @Test("52: the day in a request is that of the start of the sync")
   func today() throws {
     var resource = Resource.character
     resource.query = [.init("day", .text("{today-1d:date}"))]

@@ -42,10 +42,10 @@ struct RateLimitTests {
   }
 
   @Test(
-    "P11.6, P11.7, P11.8: the sync waits for the time that a refused page names, and not longer", arguments: dialects)
+    "25: the sync waits for the time that a refused page names, and not longer", arguments: dialects)
   func waits(headers: String, seconds: Double) async throws {
     for status in [429, 403] {
-      // A 403 is a rate limit only if it says so (P11.6).
+      // A 403 is a rate limit only if it says so.
       if status == 403, !headers.contains("Retry-After"), !headers.contains("r=0") { continue }
       var bench = try SyncBench([:])
       bench.maxRetries = 2
@@ -58,7 +58,7 @@ struct RateLimitTests {
   }
 
   @Test(
-    "P11.8: no permitted request left on an answer with records is no pause",
+    "25: no permitted request left on an answer with records is no pause",
     arguments: [
       "X-RateLimit-Remaining: 0|X-RateLimit-Reset: 1750000060", "RateLimit: \"default\";r=0;t=60", "Retry-After: 60",
     ])

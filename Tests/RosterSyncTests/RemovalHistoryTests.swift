@@ -12,7 +12,7 @@ struct RemovalHistoryTests {
   private static let histories = ProcessInfo.processInfo.environment["ROSTER_REMOVALS"].flatMap(Int.init) ?? 200
 
   @Test(
-    "P8, P16, P4.7, P4.10, R7.1, R7.7, G5.2, G5.8: no record is removed that upstream has, unless two pulls missed it")
+    "11, 13, 14, 19, 40, 51: no record is removed that upstream has, unless two pulls missed it")
   func removals() async throws {
     var (syncs, removed, kept, killed, odd) = (0, 0, 0, 0, 0)
     for seed in 1...Self.histories {
@@ -121,7 +121,7 @@ private struct RemovalHistory {
   }
 
   private var isRedefined = false
-  /// True if an interrupted sync precedes, whose pages and lists the next one uses (P4.9, E8.1).
+  /// True if an interrupted sync precedes, whose pages and lists the next one uses.
   private var hasKeptLists = false
 
   private mutating func check(_ record: SyncRecord, before: Set<String>, isDryRun: Bool) throws -> [String] {

@@ -33,13 +33,13 @@ import Testing
     #expect(delay(.failed) == 60)
   }
 
-  @Test("P11.11: the next sync waits for the time before which upstream wants no request")
+  @Test("25: the next sync waits for the time before which upstream wants no request")
   mutating func hold() {
     #expect(delay(.failed, hold: end + 3600) == 3600)
     #expect(delay(.failed, hold: end + 1) == 120)
   }
 
-  @Test("C7.4: after the first lost cache the next sync starts at once, and after another within a day it waits")
+  @Test("43: after the first lost cache the next sync starts at once, and after another within a day it waits")
   mutating func lostCache() {
     func delay(_ outcome: SyncRecord.Outcome, after seconds: Double, hold: Date? = nil) -> Double {
       let time = end + seconds

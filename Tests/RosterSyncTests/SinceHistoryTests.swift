@@ -6,13 +6,13 @@ import Testing
 @testable import RosterCache
 
 /// Random histories of an upstream whose records are pulled by time.
-@Suite("I1 to I11: random histories of an upstream")
+@Suite("9, 21: random histories of an upstream")
 struct SinceHistoryTests {
   /// `make soak`: 2,000.
   static let histories = ProcessInfo.processInfo.environment["ROSTER_HISTORIES"].flatMap(UInt64.init) ?? 50
 
   @Test(
-    "I2.1, I3.2, I4.1, I5.2, I10.1, I10.2, P4.9: the cache is what the answers say, and lacks only moved records",
+    "1, 15, 21, 40: the cache is what the answers say, and lacks only moved records",
     // History 797 has an incremental pull that drifts three times.
     arguments: Array(1...histories) + [797])
   func history(seed: UInt64) async throws {
@@ -20,7 +20,7 @@ struct SinceHistoryTests {
     #expect(faults.isEmpty, "history \(seed): \(faults.joined(separator: "; "))")
   }
 
-  @Test("I2.1, I3.1: these histories lose records if the mark may be above Date, or if there is no overlap")
+  @Test("21: these histories lose records if the mark may be above Date, or if there is no overlap")
   func sensitive() async throws {
     var (ahead, abrupt) = (0, 0)
     for seed in UInt64(1)...60 {

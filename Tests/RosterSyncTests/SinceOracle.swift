@@ -6,7 +6,7 @@ struct SinceOracle {
   typealias Version = ChangingUpstream.Version
 
   let overlap: Int
-  /// Versions that a pull did not receive, because their record moved between its pages (P4.9).
+  /// Versions that a pull did not receive, because their record moved between its pages.
   private var moved: [Int: Version] = [:]
   /// True if the last whole pull could not ask for all missing records, so that it removed none.
   private var isUnsettled = false
@@ -50,7 +50,7 @@ struct SinceOracle {
     return allowed
   }
 
-  /// True if the question for a record that the pull has seen found none (P16.4).
+  /// True if the question for a record that the pull has seen found none.
   private func hasFailedControl(_ log: ChangingUpstream.Log, missing: [Int: String]) -> Bool {
     let found = log.singles.values.filter { $0?.isClosed == false }.count
     return found == 0 && log.singles.keys.contains { missing[$0] == nil }
@@ -118,7 +118,7 @@ struct SinceOracle {
   }
 }
 
-/// The pages of a published pull, each as upstream answered it last: in this sync, or in an interrupted one (P4).
+/// The pages of a published pull, each as upstream answered it last: in this sync, or in an interrupted one.
 struct ComposedPull: CustomStringConvertible {
   struct Fault: Error, CustomStringConvertible {
     var description: String
@@ -151,7 +151,7 @@ struct ComposedPull: CustomStringConvertible {
       else { throw Fault(description: "page \(number) was not asked for in time") }
       pages.append(page)
     } while pages.count < (upstream.hasNumbers ? pages.first : pages.last)?.pages ?? 0
-    // A page with another number of pages is drift, and is left out (I6.2, I6.3).
+    // A page with another number of pages is drift, and is left out.
     let total = pages[0].pages
     if isIncremental, upstream.hasNumbers, let other = pages.firstIndex(where: { $0.pages != total }) {
       pages.removeSubrange(other...)
@@ -163,14 +163,14 @@ struct ComposedPull: CustomStringConvertible {
       if let other = records[id] {
         hasRepeats = true
         if isIncremental, other.stamp > version.stamp { continue }
-        // An occurrence that `where` skips does not count beside another one (P7.11).
+        // An occurrence that `where` skips does not count beside another one.
         if !isIncremental, version.isClosed { continue }
       }
       records[id] = version
     }
   }
 
-  /// True if a page of an earlier sync may be used again without a request (P4.2, P4.3, P4.4).
+  /// True if a page of an earlier sync may be used again without a request.
   private static func isKept(
     _ page: ChangingUpstream.Answer, _ number: Int, _ upstream: ChangingUpstream, _ clock: Date
   ) -> Bool {
@@ -187,8 +187,8 @@ struct ComposedPull: CustomStringConvertible {
   /// Upstream's time of the oldest page.
   var oldest: Double { pages.map(\.time).min() ?? 0 }
 
-  /// The highest stamp, but at most the oldest `Date` (I2.1). Only a whole pull may lower it (I2.3). A
-  /// pull in which a key occurs twice leaves it (I6.3).
+  /// The highest stamp, but at most the oldest `Date`. Only a whole pull may lower it. A
+  /// pull in which a key occurs twice leaves it.
   func mark(after old: Int?) -> Int? {
     guard let highest = pages.flatMap(\.records).map(\.version.stamp).max(), let date = dates.min() else { return old }
     let mark = min(highest, date)

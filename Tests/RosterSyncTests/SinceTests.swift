@@ -49,7 +49,7 @@ struct SinceTests {
     }
   }
 
-  @Test("I1.1, I3.1: the first pull is whole, the next one starts before the mark, and --fresh is whole again")
+  @Test("21: the first pull is whole, the next one starts before the mark, and --fresh is whole again")
   func starts() async throws {
     let bench = try Self.bench([
       "/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)],
@@ -66,7 +66,7 @@ struct SinceTests {
     #expect(bench.asked() == ["/items?page=1", "/items?page=1"])
   }
 
-  @Test("C6.4, I1.1: by another definition a list with a mark is pulled whole once, and no record counts as missed")
+  @Test("21, 56: by another definition a list with a mark is pulled whole once, and no record counts as missed")
   func otherDefinition() async throws {
     let bench = try await Self.synced([Self.resource()], answers: ["/items?page=1": [Self.item(1, mark: 10)]])
     var other = Self.resource()
@@ -80,7 +80,7 @@ struct SinceTests {
     #expect(bench.asked() == ["/items?page=1", "/items?since=11&page=1"])
   }
 
-  @Test("L1.1, L1.3, I4.1: a fresh sync uses no mark, and the mark stays if it fails")
+  @Test("1, 20: a fresh sync uses no mark, and the mark stays if it fails")
   func freshFailure() async throws {
     let whole = ["/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)]]
     let bench = try await Self.synced([Self.resource()], answers: whole)
@@ -90,7 +90,7 @@ struct SinceTests {
     #expect(bench.asked() == ["/items?page=1", "/items?since=11&page=1"])
   }
 
-  @Test("I1.2, S6.2: a whole pull without room in the budget is postponed, and degraded above twice whole_every")
+  @Test("26, 47: a whole pull without room in the budget is postponed, and degraded above twice whole_every")
   func postponed() async throws {
     var bench = try Self.bench([
       "/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)],
@@ -111,7 +111,7 @@ struct SinceTests {
     #expect(bench.asked() == ["/items?page=1"])
   }
 
-  @Test("P4.3: an incremental pull uses kept pages only if its first page is unchanged", arguments: [true, false])
+  @Test("40: an incremental pull uses kept pages only if its first page is unchanged", arguments: [true, false])
   func resumed(_ isUnchanged: Bool) async throws {
     var resource = Self.resource()
     resource.since?.listing.pages = .init(.number(last: nil))
@@ -136,7 +136,7 @@ struct SinceTests {
     #expect(try bench.ask("SELECT group_concat(id) FROM items") == [isUnchanged ? "1,2,3,4,5,6,7" : "1,2,3,4,5,6,7,8"])
   }
 
-  @Test("I10.2: sync_resources and the status have what a whole pull missed, and the kind of each pull")
+  @Test("21: sync_resources and the status have what a whole pull missed, and the kind of each pull")
   func missed() async throws {
     let bench = try Self.bench([
       "/items?page=1": [Self.item(1, mark: 10), Self.item(2, mark: 12)], "/items?since=11&page=1": [],
@@ -151,7 +151,7 @@ struct SinceTests {
     #expect(try await bench.facts(resources).resources.map(\.missed) == [1])
   }
 
-  @Test("I1.2: the estimate of the next sync leaves out a whole pull, since that can be postponed")
+  @Test("26: the estimate of the next sync leaves out a whole pull, since that can be postponed")
   func estimate() async throws {
     let bench = try Self.bench(
       ["/items?page=1": [Self.item(1, mark: 10)], "/items?page=2": [Self.item(2, mark: 12)]], pages: 2)
@@ -159,7 +159,7 @@ struct SinceTests {
     #expect(try await bench.facts([Self.resource()]).requests == 1)
   }
 
-  @Test("S9.1: an upstream that ignores since.param gives the right data, and the sync notes it")
+  @Test("47: an upstream that ignores since.param gives the right data, and the sync notes it")
   func ignored() async throws {
     let all = [Self.item(1, mark: 2), Self.item(2, mark: 12)]
     let bench = try Self.bench(["/items?page=1": all, "/items?since=11&page=1": all + [Self.item(3, mark: 13)]])
@@ -169,7 +169,7 @@ struct SinceTests {
     #expect(record.added == 1 && !record.isDegraded && record.trouble?.kind == .ignoredSince)
   }
 
-  @Test("R6.1: since.from and since.value may have a day")
+  @Test("52: since.from and since.value may have a day")
   func days() async throws {
     let bench = try Self.bench([
       "/items?since=2025-06-08&page=1": [Self.item(1, mark: 10)], "/items?since=9-2025-06-15&page=1": [],
@@ -185,7 +185,7 @@ struct SinceTests {
     #expect(bench.asked() == ["/items?since=2025-06-08&page=1", "/items?since=9-2025-06-15&page=1"])
   }
 
-  @Test("I3.1, R1.4: an incremental list may have another shape than the whole one")
+  @Test("21, 52: an incremental list may have another shape than the whole one")
   func shape() async throws {
     let bench = try Self.bench([
       "/items?page=1": [Self.item(1, mark: 10)], "/changes?since=9&page=1": ["[1,11,\"new\"]", "[2,12,\"other\"]"],
@@ -203,7 +203,7 @@ struct SinceTests {
     #expect(record.added == 1 && record.changed == 1, "\(record.error ?? "")")
   }
 
-  @Test("I1.3, P12: resources that share pages and since are pulled together, from the lowest mark")
+  @Test("21, 28: resources that share pages and since are pulled together, from the lowest mark")
   func shared() async throws {
     let bench = try Self.bench([
       "/items?page=1": [Self.item(1, mark: 10)], "/items?since=9&page=1": [Self.item(1, mark: 11, name: "new")],
@@ -215,7 +215,7 @@ struct SinceTests {
   }
 
   @Test(
-    "I8.1, S7.1: upstream refuses the second page of an incremental pull, and the list is pulled whole in the same sync"
+    "21, 48: upstream refuses the second page of an incremental pull, and the list is pulled whole in the same sync"
   )
   func refused() async throws {
     let whole = ["/items?page=1": [Self.item(1, mark: 10)], "/items?page=2": [Self.item(2, mark: 12)]]
@@ -236,7 +236,7 @@ struct SinceTests {
   }
 
   @Test(
-    "I8.1: upstream refuses the first page of an incremental pull, and the list is pulled whole in the same sync",
+    "21: upstream refuses the first page of an incremental pull, and the list is pulled whole in the same sync",
     arguments: [400, 404, 410, 422])
   func refusedStart(status: Int) async throws {
     let bench = try await Self.synced([Self.resource()], answers: ["/items?page=1": [Self.item(1, mark: 10)]])
@@ -262,7 +262,7 @@ struct SinceTests {
     #expect(try await bench.sync([beyond], after: 5).exit != 0)
   }
 
-  @Test("I2.7: records without a value at since.at fail the sync with 65, which names since.at and since.form")
+  @Test("21: records without a value at since.at fail the sync with 65, which names since.at and since.form")
   func unreadable() async throws {
     let bench = try Self.bench(["/items?page=1": [Self.item(1, mark: nil), Self.item(2, mark: nil)]])
     let record = try await bench.sync([Self.resource()])
@@ -271,7 +271,7 @@ struct SinceTests {
     #expect(try await bench.sync([Self.resource()], after: 1).outcome == .published)
   }
 
-  @Test("I2.7: a record without a value that only one of two resources skips is 65 in either order")
+  @Test("21: a record without a value that only one of two resources skips is 65 in either order")
   func unreadableInOne() async throws {
     let skipping = Self.resource("one")
     var storing = Self.resource("two")
@@ -285,7 +285,7 @@ struct SinceTests {
     #expect(try await bench.sync([skipping, Self.resource("two")]).exit == 0)
   }
 
-  @Test("I2.7, I5.2: a note without a value at since.at that a record was deleted removes the record")
+  @Test("15, 21: a note without a value at since.at that a record was deleted removes the record")
   func deletion() async throws {
     let two = [Self.item(1, mark: 10), Self.item(2, mark: 10)]
     let bench = try await Self.synced([Self.resource()], answers: ["/items?page=1": two])
@@ -295,7 +295,7 @@ struct SinceTests {
     #expect(try bench.ask("SELECT mark FROM resource_lists") == ["10"])
   }
 
-  @Test("I5.2, P8: records that where skips now are removed under the guard, and the mark stays if it holds them back")
+  @Test("11, 15: records that where skips now are removed under the guard, and the mark stays if it holds them back")
   func guarded() async throws {
     let open = (1...10).map { Self.item($0, mark: $0) }
     let closed = (1...3).map { Self.item($0, mark: $0 + 10, isClosed: true) }
@@ -307,7 +307,7 @@ struct SinceTests {
     #expect(bench.asked().last == "/items?since=9&page=1")
   }
 
-  @Test("I6.3: a count that differs three times publishes the records, leaves the mark, and makes the proof weak")
+  @Test("21: a count that differs three times publishes the records, leaves the mark, and makes the proof weak")
   func drift() async throws {
     let resources = [Self.resource(count: true)]
     let bench = try await Self.synced(resources, answers: ["/items?page=1": [Self.item(1, mark: 10)]])
@@ -325,7 +325,7 @@ struct SinceTests {
     #expect(try await bench.sync(resources, after: 2).exit == 0)
   }
 
-  @Test("I6.2, I6.3: a key on two pages of an incremental pull repeats the pull twice, and then the proof is weak")
+  @Test("21: a key on two pages of an incremental pull repeats the pull twice, and then the proof is weak")
   func repeated() async throws {
     let resources = [Self.resource()]
     let bench = try await Self.synced(resources, answers: ["/items?page=1": [Self.item(1, mark: 10)]])

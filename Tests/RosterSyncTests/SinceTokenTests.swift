@@ -48,7 +48,7 @@ struct SinceTokenTests {
 
   // MARK: Delta tokens
 
-  @Test("I7.1, I5.2, I12.1: the token of the last page starts the next pull, and moves with its records")
+  @Test("15, 17, 21: the token of the last page starts the next pull, and moves with its records")
   func token() async throws {
     let next = [
       "/items?token=first": Self.page([Self.item(2, name: "new")], next: "/items?q=2"),
@@ -67,7 +67,7 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT coalesce(mark, 'none') FROM resource_lists") == ["none"])
   }
 
-  @Test("I7.1, P6.1: the token in a header of a page with a known body starts the next pull", arguments: [true, false])
+  @Test("9, 21: the token in a header of a page with a known body starts the next pull", arguments: [true, false])
   func headerToken(hasTags: Bool) async throws {
     var resource = Self.tokens()
     resource.since?.token = .header("X-Delta")
@@ -93,7 +93,7 @@ struct SinceTokenTests {
     }
   }
 
-  @Test("I7.1, P6.1: a whole pull by number whose pages all have a new token transfers only the last page again")
+  @Test("9, 21: a whole pull by number whose pages all have a new token transfers only the last page again")
   func headerTokenOfNumbers() async throws {
     var resource = Self.tokens()
     resource.pages = .init(.number(last: .body(at("last"))))
@@ -123,7 +123,7 @@ struct SinceTokenTests {
   }
 
   @Test(
-    "I7.1: the new token of an unchanged last page starts the next pull, whatever ends the list",
+    "21: the new token of an unchanged last page starts the next pull, whatever ends the list",
     arguments: [
       Resource.Pages(.number(), beyond: [404]),
       Resource.Pages(.after(param: .query("page"), at: at("id")), size: .init(2), short: true),
@@ -153,7 +153,7 @@ struct SinceTokenTests {
     #expect(bench.asked().first?.contains("token=new") == true)
   }
 
-  @Test("G5.2, I7.1: an empty page without a token is not the last one: Microsoft Graph has such pages")
+  @Test("19, 21: an empty page without a token is not the last one: Microsoft Graph has such pages")
   func emptyPage() async throws {
     let answers = [
       "/items": Self.page([Self.item(1)], next: "/items?p=2"), "/items?p=2": Self.page([], next: "/items?p=3"),
@@ -168,7 +168,7 @@ struct SinceTokenTests {
     #expect(second.error == nil && second.added == 1, "\(second.error ?? "")")
   }
 
-  @Test("I7.1: a delta token that is an address keeps its query on further pages by cursor")
+  @Test("21: a delta token that is an address keeps its query on further pages by cursor")
   func addressWithCursor() async throws {
     var resource = Self.tokens(nil)
     resource.listing.pages = .init(.cursor(param: .query("p"), at: .body(at("next"))))
@@ -183,7 +183,7 @@ struct SinceTokenTests {
     #expect(record.error == nil && record.changed == 2, "\(record.error ?? "")")
   }
 
-  @Test("I6.2, I6.1: a delta feed that lists a record on two pages is pulled once, and the later one wins")
+  @Test("21: a delta feed that lists a record on two pages is pulled once, and the later one wins")
   func repeatedItem() async throws {
     let next = [
       "/items?token=first": Self.page([Self.item(2, name: "new")], next: "/items?q=2"),
@@ -197,7 +197,7 @@ struct SinceTokenTests {
   }
 
   @Test(
-    "I6.1: a pull with a key on an unchanged page and on a changed one is repeated, and the right record wins",
+    "21: a pull with a key on an unchanged page and on a changed one is repeated, and the right record wins",
     arguments: [true, false])
   func unchangedPage(hasMark: Bool) async throws {
     func item(_ name: String, at time: Int) -> String { #"{"id":1,"time":\#(time),"name":"\#(name)"}"# }
@@ -225,7 +225,7 @@ struct SinceTokenTests {
     #expect(try await bench.sync([resource], after: 3).changed == 0)
   }
 
-  @Test("I6.3, I9.1: many events of one record are no circle")
+  @Test("21: many events of one record are no circle")
   func manyEvents() async throws {
     var answers = Self.whole.merging(["/items/1": Self.item(1, name: "new")]) { $1 }
     for page in 0..<8 {
@@ -240,7 +240,7 @@ struct SinceTokenTests {
   }
 
   @Test(
-    "I7.2, S7.1, S9.1: a forgotten token leads to a whole pull in the same sync, which is explained",
+    "21, 47, 48: a forgotten token leads to a whole pull in the same sync, which is explained",
     arguments: [400, 404, 410])
   func forgotten(status: Int) async throws {
     let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
@@ -254,7 +254,7 @@ struct SinceTokenTests {
     #expect(events.map(\.resource) == ["item"] && events.map(\.reason) == ["token"])
   }
 
-  @Test("L1.1, L1.3, I4.1: a fresh sync uses no delta token, and the token stays if it fails")
+  @Test("1, 20: a fresh sync uses no delta token, and the token stays if it fails")
   func freshFailure() async throws {
     let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
     bench.serve(["/items?token=first": Self.page([Self.item(2, name: "new")], token: "second")])
@@ -263,7 +263,7 @@ struct SinceTokenTests {
     #expect(bench.asked() == ["/items", "/items?token=first"])
   }
 
-  @Test("I7.2, I4.1: nothing is dropped if the whole pull after a forgotten token fails")
+  @Test("1, 21: nothing is dropped if the whole pull after a forgotten token fails")
   func forgottenAndFailed() async throws {
     let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
     bench.serve(["/items?token=first": "410", "/items": "500"])
@@ -273,14 +273,14 @@ struct SinceTokenTests {
     #expect(try await bench.sync([Self.tokens()], after: 2).changed == 1)
   }
 
-  @Test("I7.1: a last page without a token is malformed (65), and since.token is named")
+  @Test("21: a last page without a token is malformed (65), and since.token is named")
   func missing() async throws {
     let bench = try SyncBench(answers: ["/items": Self.page([Self.item(1)])])
     let record = try await bench.sync([Self.tokens()])
     #expect(record.exit == 65 && record.error?.contains("since.token") == true, "\(record.error ?? "")")
   }
 
-  @Test("I7.1, T8.1: a token that is an address is followed; one of another origin is refused before a request")
+  @Test("21, 39: a token that is an address is followed; one of another origin is refused before a request")
   func address() async throws {
     let own = "\(Shelf.baseURL)/items/delta?t=1"
     let bench = try SyncBench(answers: [
@@ -294,7 +294,7 @@ struct SinceTokenTests {
   }
 
   @Test(
-    "I7.3: the message and the concerned items of a failed request do not show the token", arguments: [true, false])
+    "38: the message and the concerned items of a failed request do not show the token", arguments: [true, false])
   func hidden(isAddress: Bool) async throws {
     let secret = isAddress ? "\(Shelf.baseURL)/items/secret-token?t=secret-token" : "secret-token"
     let bench = try SyncBench(answers: ["/items": Self.page([Self.item(1)], token: secret)])
@@ -312,7 +312,7 @@ struct SinceTokenTests {
 
   private static let all = ["/items": page((1...4).map { item($0) })]
 
-  @Test("I9.1, I5.2: each key of the incremental list is asked for once, and where applies to the answer")
+  @Test("15, 21: each key of the incremental list is asked for once, and where applies to the answer")
   func asked() async throws {
     let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = [
@@ -334,7 +334,7 @@ struct SinceTokenTests {
     #expect(bench.asked().first == "/events?since=15")
   }
 
-  @Test("I9.1: a key on an unchanged page is asked for again if it is on a changed page too")
+  @Test("21: a key on an unchanged page is asked for again if it is on a changed page too")
   func askedOnChangedPage() async throws {
     var resource = Self.feed()
     let listing = try #require(resource.since?.listing)
@@ -355,7 +355,7 @@ struct SinceTokenTests {
     #expect(bench.asked().filter { $0.hasPrefix("/items") }.sorted() == ["/items/1", "/items/2"])
   }
 
-  @Test("I9.3, I3.2: a key is asked for again while its record may change within the same time stamp")
+  @Test("21: a key is asked for again while its record may change within the same time stamp")
   func coarseTimes() async throws {
     let feed = Self.feed(form: .unix, overlap: .time(.seconds(10)))
     let bench = try SyncBench(answers: Self.all)
@@ -381,7 +381,7 @@ struct SinceTokenTests {
     #expect(bench.asked() == ["/events?since=\(start - 9)"])
   }
 
-  @Test("P9.1, I9.1: a record that is rejected in two answers in a row has the reject of the latest one")
+  @Test("5, 21: a record that is rejected in two answers in a row has the reject of the latest one")
   func rejectedTwice() async throws {
     let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = ["/events?since=9": Self.page([Self.event(1, time: 11)]), "/items/1": #"{"id":1,"name":7}"#]
@@ -396,7 +396,7 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT count(*) FROM rejects") == ["1"])
   }
 
-  @Test("I1.1, P8.8: a whole pull that could not ask for all missing records is due again")
+  @Test("13, 21: a whole pull that could not ask for all missing records is due again")
   func unasked() async throws {
     var resource = Self.feed()
     resource.since?.asks = false
@@ -414,7 +414,7 @@ struct SinceTokenTests {
     #expect(bench.asked().first == "/items")
   }
 
-  @Test("I1.1, P16.4: a whole pull whose control question failed is due again, after a forgotten token too")
+  @Test("13, 21: a whole pull whose control question failed is due again, after a forgotten token too")
   func failedControl() async throws {
     var resource = Self.tokens()
     (resource.byKey, resource.removal) = ("/items/{key}", .ask)
@@ -434,7 +434,7 @@ struct SinceTokenTests {
   }
 
   @Test(
-    "I9.2, S6.2: if a key cannot be asked for, its record and the mark stay, and the next sync asks again",
+    "13, 47: if a key cannot be asked for, its record and the mark stay, and the next sync asks again",
     arguments: [403, 500])
   func unanswered(_ status: Int) async throws {
     let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
@@ -453,7 +453,7 @@ struct SinceTokenTests {
     #expect(try bench.ask("SELECT name FROM items WHERE id < 3") == ["new", "new"])
   }
 
-  @Test("I9.2, P16.4: the control question is the latest record; if it is not found, nothing is removed")
+  @Test("13: the control question is the latest record; if it is not found, nothing is removed")
   func control() async throws {
     let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = ["/events?since=9": Self.page([Self.event(4, time: 11)])]
@@ -467,7 +467,7 @@ struct SinceTokenTests {
   }
 
   @Test(
-    "I9.2: the control question prefers the latest record that the last whole pull did not miss",
+    "13: the control question prefers the latest record that the last whole pull did not miss",
     arguments: [false, true])
   func controlBesideAbsent(areAllAbsent: Bool) async throws {
     var feed = Self.feed()
@@ -483,7 +483,7 @@ struct SinceTokenTests {
     #expect(record.removed == (areAllAbsent ? 0 : 1) && record.isDegraded == areAllAbsent)
   }
 
-  @Test("I5.2, P8.2: the guard holds for records that by_key does not find, and the mark stays")
+  @Test("12, 15: the guard holds for records that by_key does not find, and the mark stays")
   func guarded() async throws {
     let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
     let feed = [

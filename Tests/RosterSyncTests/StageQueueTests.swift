@@ -13,7 +13,7 @@ private func page(_ number: Int) -> PageBody {
 }
 
 @Suite struct StageQueueTests {
-  @Test("P4.1: pages are stored at sixteen pages, after the first one has waited 10 ms, or if no page is to follow")
+  @Test("40: pages are stored at sixteen pages, after the first one has waited 10 ms, or if no page is to follow")
   func due() {
     var queue = StageQueue()
     #expect(queue.next(at: .zero, isLast: true) == nil)
@@ -42,7 +42,7 @@ private func page(_ number: Int) -> PageBody {
     #expect(queue.next(at: .zero, isLast: true)?.received.map(\.number) == [2])
   }
 
-  @Test("P6.1: confirmed pages are stored together with received ones, or 512 at a time, whatever the time")
+  @Test("9: confirmed pages are stored together with received ones, or 512 at a time, whatever the time")
   func confirmed() {
     let page = CachedPage(
       state: .published, address: "/1", validator: Validator(), digest: 0, records: 20, storable: 20, skipped: 0,

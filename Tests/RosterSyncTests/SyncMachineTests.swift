@@ -67,7 +67,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
 }
 
 @Suite struct SyncMachineTests {
-  @Test("T6.6, P8.8: if the session ends among the questions and is tried once more, the steps begin again")
+  @Test("13, 33: if the session ends among the questions and is tried once more, the steps begin again")
   func restarts() throws {
     var machine = machine(.asking)
     try machine.asked("character", answers: unanswered, allowRemoval: false)
@@ -77,7 +77,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found()) == .publish)
   }
 
-  @Test("P7.3: a pull that adds up to `count` is published with the proof `count`")
+  @Test("17: a pull that adds up to `count` is published with the proof `count`")
   func publishes() {
     var machine = machine(.comparing)
     #expect(machine.compared(found(distinct: 6, rejected: 1, skipped: 2), count: 9) == .publish)
@@ -85,7 +85,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.decisions["character"] == RemovalDecision(.asDefined, proof: .count))
   }
 
-  @Test("P7.8, P7.9: if every page has the same records, the sync fails after two repeats and names the parameter")
+  @Test("18: if every page has the same records, the sync fails after two repeats and names the parameter")
   func ignoredParameter() throws {
     var machine = machine(.pulling)
     var after = SyncMachine.AfterComparison.publish
@@ -106,7 +106,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.drifted == ["character"])
   }
 
-  @Test("P7.4, P7.5: a list that follows its answers is proven by its end; a list by number without `count` is weak")
+  @Test("17: a list that follows its answers is proven by its end; a list by number without `count` is weak")
   func proofs() {
     let link = resource("link") { $0.pages = .init(.link) }
     let number = resource("number") { $0.pages = .init(.number()) }
@@ -116,7 +116,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.decisions["number"]?.proof == .weak)
   }
 
-  @Test("P7.9, P4.6: drifted pages are pulled again twice, then the sync fails with 65 and drops only them")
+  @Test("18, 40: drifted pages are pulled again twice, then the sync fails with 65 and drops only them")
   func driftWhilePulling() {
     var machine = machine(.pulling, resources: [asking, twice])
     #expect(machine.drifted(["character": "x"]) == .again(["character": "x"]))
@@ -126,7 +126,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.state == .ended)
   }
 
-  @Test("P7.7, P7.9: a count that does not add up is drift; each resource has its own two repeats")
+  @Test("18: a count that does not add up is drift; each resource has its own two repeats")
   func driftWhileComparing() {
     var machine = machine(.comparing, resources: [asking, twice])
     #expect(machine.compared(found(), found(twice), count: 9) == .publish)
@@ -139,7 +139,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(exit(machine.drifted(["b": "x"])) == .badAnswer)
   }
 
-  @Test("P7.3, P7.6, P7.11: a duplicate key is drift by number or offset; in other styles the last occurrence wins")
+  @Test("17, 18: a duplicate key is drift by number or offset; in other styles the last occurrence wins")
   func repeats() {
     let cursor = resource("list") { $0.pages = .init(.link) }
     let offset = resource("list") { $0.pages = .init(.offset(param: .query("skip"))) }
@@ -174,7 +174,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(moved, count: 9) == .again(["list": "1 key of list found twice"]))
   }
 
-  @Test("P8.2: more than max_removal percent missing publishes nothing; exactly max_removal percent are asked for")
+  @Test("12: more than max_removal percent missing publishes nothing; exactly max_removal percent are asked for")
   func guarded() {
     var machine = machine(.comparing)
     #expect(exit(machine.compared(found(missing: 21, snapshot: 100))) == .badAnswer)
@@ -185,7 +185,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(!exact.isGuarded)
   }
 
-  @Test("P8.3, P8.2: a definition's own max_removal wins; `twice` counts removals of now, `never` has no guard")
+  @Test("12: a definition's own max_removal wins; `twice` counts removals of now, `never` has no guard")
   func guards() {
     let strict = resource("strict") { $0.maxRemoval = 0 }
     var machine = Self.comparing([strict])
@@ -194,7 +194,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(twice, missing: 90, missingTwice: 20, snapshot: 100)) == .publish)
     machine = Self.comparing([twice])
     #expect(exit(machine.compared(found(twice, missing: 90, missingTwice: 21, snapshot: 100))) == .badAnswer)
-    // P9.10: a reject of unknown key prevents all removals.
+    // A reject of unknown key prevents all removals.
     machine = Self.comparing([twice])
     #expect(
       machine.compared(found(twice, rejected: 1, unknown: 1, missing: 90, missingTwice: 90, snapshot: 100)) == .publish)
@@ -202,13 +202,13 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.compared(found(never, missing: 100, snapshot: 100)) == .publish)
   }
 
-  @Test("P8.4: --allow-removal lets the sync ask for all missing keys")
+  @Test("12: --allow-removal lets the sync ask for all missing keys")
   func allowed() {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 0, missing: 100, snapshot: 100), count: 0, allow: true) == .ask)
   }
 
-  @Test("P8.7, P8.8: missing records are removed only if each of them could be asked for")
+  @Test("11, 13: missing records are removed only if each of them could be asked for")
   func asked() throws {
     var asked = machine(.asking)
     try asked.asked("character", answers: KeyAnswers(), allowRemoval: false)
@@ -221,7 +221,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     try failed.publishes()
   }
 
-  @Test("S9.1, S18.3: the trouble of a sync names rejected records beside records that could not be asked for")
+  @Test("47: the trouble of a sync names rejected records beside records that could not be asked for")
   func severalTroubles() throws {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
@@ -230,7 +230,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.trouble?.kind == .unasked && machine.trouble?.others?.map(\.kind) == [.rejects])
   }
 
-  @Test("P9.10: a reject of unknown key prevents all removals of the resource; a reject of known key does not")
+  @Test("14: a reject of unknown key prevents all removals of the resource; a reject of known key does not")
   func rejects() {
     var unknown = Self.comparing()
     #expect(unknown.compared(found(distinct: 8, rejected: 1, unknown: 1, missing: 1, snapshot: 10)) == .publish)
@@ -242,7 +242,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(known.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
   }
 
-  @Test("P9.10: beside a reject of unknown key the guard counts no record of an incremental pull")
+  @Test("14: beside a reject of unknown key the guard counts no record of an incremental pull")
   func rejectsOfChanges() {
     var machine = Self.comparing([twice])
     var held = found(twice, rejected: 1, unknown: 1, missing: 90, snapshot: 100)
@@ -253,7 +253,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(exit(machine.compared(held)) == .badAnswer)
   }
 
-  @Test("P9.3: a record that is rejected in the answer of by_key is reported with the other rejects")
+  @Test("5: a record that is rejected in the answer of by_key is reported with the other rejects")
   func rejectsByKey() throws {
     var machine = Self.comparing()
     #expect(machine.compared(found(distinct: 8, rejected: 1, missing: 1, snapshot: 10)) == .ask)
@@ -264,7 +264,7 @@ private func exit(_ after: SyncMachine.AfterComparison) -> Failure.Kind? {
     #expect(machine.shortcoming == "2 records could not be stored; rosterctl rejects shows why")
   }
 
-  @Test("P9.11, P2.3: if all records of a resource are rejected, the sync fails with 65 and publishes no resource")
+  @Test("1, 5: if all records of a resource are rejected, the sync fails with 65 and publishes no resource")
   func allRejected() {
     var machine = Self.comparing([asking, never])
     #expect(exit(machine.compared(found(), found(never, distinct: 0, rejected: 9))) == .badAnswer)

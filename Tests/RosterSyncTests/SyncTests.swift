@@ -16,7 +16,7 @@ struct SyncTests {
 
   private func counts(_ record: SyncRecord) -> [Int] { [record.added, record.changed, record.removed, record.records] }
 
-  @Test("P2.1, P2.3: three resources are one snapshot; if one fails, none is published and pulled pages are kept")
+  @Test("1: three resources are one snapshot; if one fails, none is published and pulled pages are kept")
   func allOrNone() async throws {
     let bench = try bench()
     let first = try await bench.sync(Self.three)
@@ -36,7 +36,7 @@ struct SyncTests {
     bench.shelf.update { $0.failing = [:] }
     let second = try await bench.sync(Self.three)
     #expect(second.outcome == .published && counts(second) == [0, 30, 0, 30])
-    // P4: pages that arrived before the failure are not transferred again.
+    // Pages that arrived before the failure are not transferred again.
     let again = bench.shelf.asked()
     #expect(again.filter { $0.status == 200 }.map(\.target).allSatisfy { !came.contains($0) })
     #expect(second.resumed == came.count && again.count == 15)
@@ -46,13 +46,13 @@ struct SyncTests {
     }
     let facts = try await bench.facts(Self.three)
     #expect(facts.resources.map(\.records) == [10, 10, 10] && facts.resources.allSatisfy { $0.proof == "count" })
-    // P6, each resource by itself.
+    // Each resource by itself.
     bench.shelf.update { $0.lists["/twice"]?[0].record = #"{"id":1,"name":"other"}"# }
     let third = try await bench.sync(Self.three)
     #expect(counts(third) == [0, 1, 0, 30] && third.notModified == 14)
   }
 
-  @Test("P7.11: a whole pull of a chain says how many records have the key of another one")
+  @Test("18: a whole pull of a chain says how many records have the key of another one")
   func duplicateKeys() async throws {
     let bench = try SyncBench(["/chain": records([1, 2, 1, 3, 2, 1])])
     var chain = listed("chain")
@@ -68,7 +68,7 @@ struct SyncTests {
     #expect(bench.logged().filter { $0.contains("the key of another") }.isEmpty)
   }
 
-  @Test("P13.5: a stop interrupts the comparison, and the next sync transfers nothing again")
+  @Test("41: a stop interrupts the comparison, and the next sync transfers nothing again")
   func stopWhileComparing() async throws {
     var bench = try SyncBench(["/twice": records(1...200)])
     #expect(try await bench.sync([Self.twice]).outcome == .published)
@@ -97,7 +97,7 @@ struct SyncTests {
     #expect(next.outcome == .published && next.changed == 200 && next.resumed == 100)
   }
 
-  @Test("P2.1: characters, locations and episodes with their lists are one snapshot, and each change is in the feed")
+  @Test("1: characters, locations and episodes with their lists are one snapshot, and each change is in the feed")
   func rickAndMorty() async throws {
     func lists(_ mark: String) -> [String: [(key: Int, record: String)]] {
       func all(_ count: Int, rest: String) -> [(key: Int, record: String)] {
@@ -123,7 +123,7 @@ struct SyncTests {
     #expect(facts.snapshot == 2 && facts.records == 10 && facts.pages == 6)
   }
 
-  @Test("P8.10, P8.11, P8.12: a missing record is asked for, waited for, or stays, by each resource's own rule")
+  @Test("11: a missing record is asked for, waited for, or stays, by each resource's own rule")
   func removal() async throws {
     let bench = try bench()
     _ = try await bench.sync(Self.three)
@@ -148,7 +148,7 @@ struct SyncTests {
     #expect(try await bench.sync(Self.three).outcome == .unchanged)
   }
 
-  @Test("P8.10: a record that is seen again before it was absent twice starts over")
+  @Test("11: a record that is seen again before it was absent twice starts over")
   func seenAgain() async throws {
     let bench = try bench()
     let resources = [Self.twice]
@@ -160,7 +160,7 @@ struct SyncTests {
     #expect(try await bench.sync(resources).removed == 1)
   }
 
-  @Test("P8.3, P2.3: with `twice` the guard counts the removals of this sync; one guarded resource holds back all")
+  @Test("1, 12: with `twice` the guard counts the removals of this sync; one guarded resource holds back all")
   func guarded() async throws {
     let bench = try bench()
     let resources = [Self.twice, Self.never]
@@ -182,7 +182,7 @@ struct SyncTests {
   }
 
   @Test(
-    "P8.9: the first sync by another path, key, records or where has no guard and asks for no key; the next has both",
+    "11: the first sync by another path, key, records or where has no guard and asks for no key; the next has both",
     arguments: [Resource.Removal.ask, .twice])
   func anotherList(removal: Resource.Removal) async throws {
     let bench = try SyncBench(["/ask": records(1...10), "/other": records(9...14), "/ask/other": records(9...14)])
@@ -203,7 +203,7 @@ struct SyncTests {
   }
 
   @Test(
-    "P12.3, P6.1: two resources of one list request each page once, also without news, with and without validators",
+    "9: two resources of one list request each page once, also without news, with and without validators",
     arguments: [true, false])
   func shared(hasValidators: Bool) async throws {
     let odd = at("odd")

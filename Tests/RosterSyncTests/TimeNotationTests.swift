@@ -25,7 +25,7 @@ struct TimeNotationTests {
   }
 
   @Test(
-    "I2.1: the start is written as the records have it: with slashes, and with a zone after a space",
+    "21: the start is written as the records have it: with slashes, and with a zone after a space",
     arguments: [
       ("2025/05/01 1", ":00:00 +0000", "2025%2F05%2F01%2013%3A55%3A00%20%2B0000"),
       ("2025-05-01 1", ":00:00 UTC", "2025-05-01%2013%3A55%3A00%20UTC"),
@@ -47,7 +47,7 @@ struct TimeNotationTests {
   }
 
   @Test(
-    "I2.8: a time of another form is refused, and the sentence names its form",
+    "21: a time of another form is refused, and the sentence names its form",
     arguments: [("/Date(1)/", "dotnet"), ("Mon, 23 Nov 2026 09:00:00 +0000", "http"), ("20261123", "compact")])
   func forms(text: String, form: String) async throws {
     let bench = try SyncBench([:])

@@ -5,13 +5,13 @@ import Synchronization
 import Testing
 
 /// Random histories of an upstream that gives delta tokens, or a feed of keys.
-@Suite("I7 and I9: random histories of an upstream with delta tokens, or with a feed of keys")
+@Suite("21: random histories of an upstream with delta tokens, or with a feed of keys")
 struct TokenHistoryTests {
   /// `make soak`: 2,000.
   static let histories = ProcessInfo.processInfo.environment["ROSTER_HISTORIES"].flatMap(UInt64.init) ?? 50
 
   @Test(
-    "I7.1, I7.2, I9.1, I5.2: after each sync the cache has every record in its state at the start of the sync, or later",
+    "15, 21: after each sync the cache has every record in its state at the start of the sync, or later",
     arguments: UInt64(1)...histories)
   func history(seed: UInt64) async throws {
     for hasTokens in [true, false] {
@@ -20,7 +20,7 @@ struct TokenHistoryTests {
     }
   }
 
-  @Test("I7.1, I9.1: these histories lose records if the token is of the end of a pull, or if a feed lacks keys")
+  @Test("21: these histories lose records if the token is of the end of a pull, or if a feed lacks keys")
   func sensitive() async throws {
     var lost = [false, false]
     for seed in UInt64(1)...40 where lost.contains(false) {

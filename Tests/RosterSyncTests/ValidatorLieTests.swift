@@ -25,7 +25,7 @@ struct ValidatorLieTests {
     return bench
   }
 
-  @Test("P15.1: in each period every page is transferred once, and otherwise answered 304")
+  @Test("20: in each period every page is transferred once, and otherwise answered 304")
   func periods() async throws {
     let bench = try bench()
     let resources = [Self.audited("a")]
@@ -44,7 +44,7 @@ struct ValidatorLieTests {
     }
   }
 
-  @Test("P15.1: pages that only the body of a POST tells apart have moments of their own")
+  @Test("20: pages that only the body of a POST tells apart have moments of their own")
   func periodsOfPost() async throws {
     let bench = try SyncBench([:])
     bench.shelf.answer { request, _ in
@@ -65,7 +65,7 @@ struct ValidatorLieTests {
     #expect(transferred.allSatisfy { $0 < 20 }, "\(transferred)")
   }
 
-  @Test("P6.1, P6.2: pages whose total in a header is new are transferred once, although their bodies are the same")
+  @Test("9: pages whose total in a header is new are transferred once, although their bodies are the same")
   func headerTotal() async throws {
     let bench = try SyncBench([:])
     let total = Mutex(5)
@@ -79,7 +79,7 @@ struct ValidatorLieTests {
     var resource = listed("a", removal: .never)
     resource.records = JSONPointer(segments: [])
     resource.pages = .init(.number(), count: .header("X-Total-Count"))
-    // After six records, whose last page is full, each sync requests the page after it (G5.8).
+    // After six records, whose last page is full, each sync requests the page after it.
     for (records, transferred) in [(5, 3), (5, 0), (6, 4), (6, 1), (6, 1)] {
       total.withLock { $0 = records }
       _ = bench.asked()
@@ -91,7 +91,7 @@ struct ValidatorLieTests {
   }
 
   @Test(
-    "P15.3, P15.4, P15.5, S6.2: a lie is found, everything is pulled whole in the same sync, and the state is degraded",
+    "20, 47: a lie is found, everything is pulled whole in the same sync, and the state is degraded",
     arguments: ["ETag", "Last-Modified"])
   func lie(header: String) async throws {
     let bench = try bench { if header == "Last-Modified" { $0.fixedTime = "Sun, 15 Jun 2025 10:00:00 GMT" } }
@@ -116,7 +116,7 @@ struct ValidatorLieTests {
     #expect(facts.resources[0].distrustedSince == "2025-06-16T15:06:41.000Z")
     #expect(facts.resources[1].distrustedSince == nil)
 
-    // P15.6: neither sent nor stored, restarts included; P6: an equal body is unchanged all the same.
+    // Neither sent nor stored, restarts included; an equal body is unchanged all the same.
     bench.shelf.update { $0.lists["/a"] = records(1...8, mark: "!!") }
     #expect(try await bench.sync(resources, after: Self.day + 2).changed == 8)
     _ = bench.asked()
@@ -126,7 +126,7 @@ struct ValidatorLieTests {
     #expect(asked.filter { $0.target.hasPrefix("/a") }.allSatisfy { $0.status == 200 })
     #expect(asked.filter { $0.target.hasPrefix("/b") && $0.status == 304 }.count == 4)
 
-    // P15.6, L1.3: trust returns with a fresh sync that is published.
+    // Trust returns with a fresh sync that is published.
     bench.shelf.update { $0.failing = ["/b?page=4": 400] }
     #expect(try await bench.sync(resources, isFresh: true, after: Self.day + 4).outcome == .failed)
     facts = try await bench.facts(resources)
@@ -140,7 +140,7 @@ struct ValidatorLieTests {
     #expect(bench.shelf.asked().filter { $0.target.hasPrefix("/a") && $0.status == 304 }.count == 4)
   }
 
-  @Test("P15.4: resources with the same addresses are distrusted together")
+  @Test("20: resources with the same addresses are distrusted together")
   func shared() async throws {
     let bench = try bench()
     let resources = [Self.audited("one", path: "/a"), Self.audited("two", path: "/a")]
@@ -151,7 +151,7 @@ struct ValidatorLieTests {
     #expect(bench.reported().filter { $0.name == .validatorsDistrusted }.map(\.resource) == ["one", "two"])
   }
 
-  @Test("P15.4: a resource with the same address and another way to the next page is distrusted too")
+  @Test("20: a resource with the same address and another way to the next page is distrusted too")
   func sameAddress() async throws {
     let bench = try bench()
     var resources = [
@@ -169,7 +169,7 @@ struct ValidatorLieTests {
     #expect(try await bench.sync(resources, after: Self.day + 2).changed == 4)
   }
 
-  @Test("P15.3: other bytes of a body are no lie if its records are the stored ones")
+  @Test("20: other bytes of a body are no lie if its records are the stored ones")
   func otherBytes() async throws {
     let bench = try bench()
     let resources = [Self.audited("a")]
@@ -182,7 +182,7 @@ struct ValidatorLieTests {
     #expect(try await bench.facts(resources).resources[0].validators == "trusted")
   }
 
-  @Test("P15.1: audit_every = \"never\" finds no lie; with an audit a deletion that the validator hides is found")
+  @Test("20: audit_every = \"never\" finds no lie; with an audit a deletion that the validator hides is found")
   func deletion() async throws {
     let never = [Self.audited("a", every: nil)]
     let bench = try bench()
@@ -202,7 +202,7 @@ struct ValidatorLieTests {
     #expect(try bench.list("a").count == 7)
   }
 
-  @Test("P15.4, P3.1: a lie that a failed sync found is remembered, and that sync changes nothing for readers")
+  @Test("2, 20: a lie that a failed sync found is remembered, and that sync changes nothing for readers")
   func remembered() async throws {
     let bench = try bench()
     let resources = [Self.audited("a")]
@@ -238,7 +238,7 @@ struct ValidatorLieTests {
     #expect(try await bench.facts(resources).resources[0].validators == "distrusted")
   }
 
-  @Test("L1.1, L1.3: a fresh sync sends no validator and uses no kept page, and the next ordinary sync resumes it")
+  @Test("20: a fresh sync sends no validator and uses no kept page, and the next ordinary sync resumes it")
   func fresh() async throws {
     let bench = try SyncBench(["/a": records(1...8)])
     let resources = [Self.audited("a", every: nil)]

@@ -55,7 +55,7 @@ struct VanishedListTests {
     return (bench, resources)
   }
 
-  @Test("E7.3, E7.4: a list that is 404 again has failed, and is requested after pauses that double to a day")
+  @Test("23: a list that is 404 again has failed, and is requested after pauses that double to a day")
   func pauses() async throws {
     let (bench, resources) = try await Self.listed()
     for (time, isAsked, state) in [
@@ -82,7 +82,7 @@ struct VanishedListTests {
     #expect(try Self.state(bench) == ["vanished"])
   }
 
-  @Test("E7.4, E5.1: a removed parent takes its failed list along")
+  @Test("16, 23: a removed parent takes its failed list along")
   func removedParent() async throws {
     let (bench, resources) = try await Self.listed()
     for time in [60.0, 120] {
@@ -99,7 +99,7 @@ struct VanishedListTests {
     #expect(try Self.state(bench) == [])
   }
 
-  @Test("E7.4, E7.6: any number of lists that are 404 again fails no sync")
+  @Test("23: any number of lists that are 404 again fails no sync")
   func many() async throws {
     let (bench, resources) = try await Self.listed()
     let gone = #"{"list":[\#((1...9).map { Self.record($0, 20) }.joined(separator: ","))]}"#
@@ -110,7 +110,7 @@ struct VanishedListTests {
     #expect(try bench.ask("SELECT count(*) FROM comments") == ["9"])
   }
 
-  @Test("E1.2: no list below a missed parent is requested, at any depth", arguments: [Resource.Removal.twice, .never])
+  @Test("22: no list below a missed parent is requested, at any depth", arguments: [Resource.Removal.twice, .never])
   func missedAbove(_ removal: Resource.Removal) async throws {
     func resource(_ name: String, _ path: String, of parent: String?) -> Resource {
       Resource(
@@ -143,7 +143,7 @@ struct VanishedListTests {
   }
 
   @Test(
-    "E1.2: no list below an absent parent is requested, until a pull has the parent again",
+    "22: no list below an absent parent is requested, until a pull has the parent again",
     arguments: [Resource.Removal.twice, .never])
   func absentParent(_ removal: Resource.Removal) async throws {
     let (bench, issue) = (try SyncBench([:]), Self.issue(removal))
@@ -172,7 +172,7 @@ struct VanishedListTests {
   }
 
   @Test(
-    "E1.2: no list below a rejected parent is requested, also if its page is unchanged in the next incremental pull",
+    "22: no list below a rejected parent is requested, also if its page is unchanged in the next incremental pull",
     arguments: [true, false])
   func rejectedParent(_ isRestUnchanged: Bool) async throws {
     var (issue, comment) = (Self.issue(.twice), Self.comment)
@@ -199,7 +199,7 @@ struct VanishedListTests {
   }
 
   @Test(
-    "E1.2, P7.11: the list of a parent is requested if the pull rejects one record of its key and stores another",
+    "18, 22: the list of a parent is requested if the pull rejects one record of its key and stores another",
     arguments: [true, false])
   func rejectedAndStored(isFirst: Bool) async throws {
     var (issue, comment) = (Self.issue(.twice), Self.comment)
@@ -227,7 +227,7 @@ struct VanishedListTests {
   }
 
   @Test(
-    "E3.1, P8.9, P8.10: a record that two pulls of a list miss is removed, also if its parent gives another address")
+    "11, 22: a record that two pulls of a list miss is removed, also if its parent gives another address")
   func movedList() async throws {
     func resources(_ path: String) -> [Resource] {
       var (issue, comment) = (Self.issue(.never), Self.comment)
@@ -249,7 +249,7 @@ struct VanishedListTests {
     bench.serve(answers("b", 1, 2))
     #expect(try await bench.sync(bySlug, allowRemoval: true, after: 120).removed == 1)
     bench.serve(answers("b", 1))
-    // Another path in the definition is another list (P8.9).
+    // Another path in the definition is another list.
     #expect(try await bench.sync(resources("/of/{issue.slug}"), after: 180).removed == 1)
   }
 }

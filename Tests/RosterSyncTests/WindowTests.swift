@@ -5,8 +5,8 @@ import Testing
 
 @testable import RosterCache
 
-/// A parent made of windows (E10), by whole syncs.
-@Suite("E10: windows") struct WindowTests {
+/// A parent made of windows, by whole syncs.
+@Suite("22: windows") struct WindowTests {
   fileprivate static let day = 86_400.0
 
   /// Reports by day, for the days from `start` to `end`, both included.
@@ -85,7 +85,7 @@ import Testing
     SELECT r.day || ' ' || r.value || ' ' || w.from_day FROM report r JOIN window w ON w.record_id = r.window_id ORDER BY 1
     """
 
-  @Test("E10.1, E10.2: each window has a list; then only the last ones are due, and a new one pulls no others")
+  @Test("22: each window has a list; then only the last ones are due, and a new one pulls no others")
   func mirrors() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
@@ -113,7 +113,7 @@ import Testing
     #expect(try bench.ask("SELECT count(*), count(DISTINCT day) FROM report") == ["56"])
   }
 
-  @Test("E10.2: older windows are due by each.whole_every")
+  @Test("22: older windows are due by each.whole_every")
   func older() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
@@ -127,7 +127,7 @@ import Testing
     #expect(starts(bench).count == 5)
   }
 
-  @Test("E10.3: a record at both bounds is stored once, by the later window, and nothing changes afterwards")
+  @Test("22: a record at both bounds is stored once, by the later window, and nothing changes afterwards")
   func bounds() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
@@ -145,7 +145,7 @@ import Testing
     #expect(try bench.ask("SELECT sum(records) FROM cache_lists WHERE parent_id > 0") == ["46"])
   }
 
-  @Test("E10.3: a record that moves into a later window goes with it, and comes back when that one has lost it")
+  @Test("22: a record that moves into a later window goes with it, and comes back when that one has lost it")
   func moves() async throws {
     let bound = Self.first + 40
     let reports = Reports(days: Self.first..<bound)
@@ -163,7 +163,7 @@ import Testing
     #expect(try bench.ask("SELECT count(*) - count(DISTINCT day) FROM report") == ["0"])
   }
 
-  @Test("E10.3: a record that its window misses twice, while a later one takes it, is removed once")
+  @Test("22: a record that its window misses twice, while a later one takes it, is removed once")
   func leaves() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
@@ -234,7 +234,7 @@ import Testing
     try expectSums(bench, sourceLocation: sourceLocation)
   }
 
-  @Test("E10.3: a record of windows that is a parent belongs to the latest window that lists it, with its children")
+  @Test("22: a record of windows that is a parent belongs to the latest window that lists it, with its children")
   func parents() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  @Test("E10.3, E5.1: a parent that moves into a later window takes its children with it, and comes back with them")
+  @Test("16, 22: a parent that moves into a later window takes its children with it, and comes back with them")
   func movesWithChildren() async throws {
     let bound = Self.first + 40
     let reports = Reports(days: Self.first..<Self.first + 46)
@@ -279,7 +279,7 @@ import Testing
     #expect(try await bench.sync(Self.parents, isFresh: true, after: 400).outcome == .unchanged)
   }
 
-  @Test("E10.4: a refused window is named, and the others are published")
+  @Test("22: a refused window is named, and the others are published")
   func refused() async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)
@@ -299,7 +299,7 @@ import Testing
     #expect(try bench.ask("SELECT count(*) FROM report") == ["46"])
   }
 
-  @Test("E10.2, E8.1: an interrupted sync goes on with the windows that it had pulled", arguments: [2, 1])
+  @Test("22, 40: an interrupted sync goes on with the windows that it had pulled", arguments: [2, 1])
   func interrupted(_ days: Int) async throws {
     let reports = Reports(days: Self.first..<Self.first + 46)
     let bench = try Self.bench(reports)

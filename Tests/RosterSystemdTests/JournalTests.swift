@@ -21,7 +21,7 @@ private func enterOwnFileSystem() throws {
   private var path: String { workspace.path("journal") }
 
   @Test(
-    "S5.1: metadata become the contract's fields, and others fields in capitals",
+    "48: metadata become the documented fields, and others fields in capitals",
     arguments: [
       ("sync", "SYNC_ID"), ("page", "PAGE"), ("status", "STATUS_CODE"), ("attempt", "ATTEMPT"),
       ("delay-seconds", "DELAY_SECONDS"),
@@ -31,13 +31,13 @@ private func enterOwnFileSystem() throws {
     #expect(Journal.fieldName(key) == name)
   }
 
-  @Test("S5.1: each level has its syslog priority", arguments: zip(Logger.Level.allCases, [7, 7, 6, 5, 4, 3, 2]))
+  @Test("48: each level has its syslog priority", arguments: zip(Logger.Level.allCases, [7, 7, 6, 5, 4, 3, 2]))
   func priorities(level: Logger.Level, priority: Int) {
     let record = LogRecord(at: Date(), level: level, message: "m", metadata: [("sync", "17")])
     #expect(Journal.fields(record) == ["MESSAGE=m", "PRIORITY=\(priority)", "SYSLOG_IDENTIFIER=rosterd", "SYNC_ID=17"])
   }
 
-  @Test("S5.4: a journal that does not read costs records, not the daemon, and their number is logged")
+  @Test("45: a journal that does not read costs records, not the daemon, and their number is logged")
   func stuck() throws {
     let journal = try DatagramSocket(path: path)
     let writer = Journal(path: path)
@@ -56,7 +56,7 @@ private func enterOwnFileSystem() throws {
     #expect(journal.receive()?.hasPrefix("MESSAGE=after\n") == true)
   }
 
-  @Test("S5.1: a record that is too long for a datagram keeps its beginning")
+  @Test("48: a record that is too long for a datagram keeps its beginning")
   func tooLong() throws {
     let journal = try DatagramSocket(path: path)
     let message = String(repeating: "x", count: 1 << 20)
@@ -65,7 +65,7 @@ private func enterOwnFileSystem() throws {
     #expect(datagram.hasPrefix("MESSAGE=xxxx") && datagram.hasSuffix("\nSYNC_ID=17\n"))
   }
 
-  @Test("S5.4: a journal that is missing or restarts stops nothing")
+  @Test("45: a journal that is missing or restarts stops nothing")
   func restarted() throws {
     let writer = Journal(path: path)
     let record = LogRecord(at: Date(), level: .info, message: "m", metadata: [])
@@ -77,7 +77,7 @@ private func enterOwnFileSystem() throws {
   }
 
   /// There is one path for the journal, so this needs a file system of its own, and root for that.
-  @Test("S5.1: the journal gets one datagram with every field, each on one line", .enabled(if: geteuid() == 0))
+  @Test("48: the journal gets one datagram with every field, each on one line", .enabled(if: geteuid() == 0))
   func datagram() async {
     await #expect(processExitsWith: .success) {
       try enterOwnFileSystem()

@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("S5.4: a reader of stderr that does not read costs lines, not the daemon, and their number is logged")
+  @Test("45: a reader of stderr that does not read costs lines, not the daemon, and their number is logged")
   func stuck() throws {
     let pipe = Pipe()
     defer { pipe.close() }
@@ -83,7 +83,7 @@ import Testing
     #expect(try messages(pipe) == [line])
   }
 
-  @Test("S5.4: a long line whose reader stops in the middle is continued before the next line")
+  @Test("45: a long line whose reader stops in the middle is continued before the next line")
   func torn() throws {
     let pipe = Pipe()
     defer { pipe.close() }

@@ -26,7 +26,7 @@ private func passedSocket() -> Passed {
 
 /// Each test runs in a process of its own, because libsystemd reads the environment and takes descriptors from 3 on.
 @Suite struct ListenTests {
-  @Test("S3.5: a passed listening Unix socket is found, made close-on-exec, and not found again")
+  @Test("45: a passed listening Unix socket is found, made close-on-exec, and not found again")
   func passed() async {
     await #expect(processExitsWith: .success) {
       try await withFolder { folder in
@@ -43,7 +43,7 @@ private func passedSocket() -> Passed {
     }
   }
 
-  @Test("S3.5: without LISTEN_FDS, or with those of another process, there is no passed socket")
+  @Test("45: without LISTEN_FDS, or with those of another process, there is no passed socket")
   func none() async {
     await #expect(processExitsWith: .success) {
       let without = try Listen.passedSocket()
@@ -55,7 +55,7 @@ private func passedSocket() -> Passed {
     }
   }
 
-  @Test("S3.5: a passed socket of another kind is refused with 73")
+  @Test("45: a passed socket of another kind is refused with 73")
   func otherKind() async {
     await #expect(processExitsWith: .success) {
       let other = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
@@ -65,7 +65,7 @@ private func passedSocket() -> Passed {
     }
   }
 
-  @Test("S3.5: more than one passed socket is refused with 73")
+  @Test("45: more than one passed socket is refused with 73")
   func tooMany() async {
     await #expect(processExitsWith: .success) {
       try await withFolder { folder in

@@ -5,7 +5,7 @@ import Testing
 @testable import RosterSystemd
 
 @Suite struct LogFormatTests {
-  @Test("S5.1, S5.2: auto is the journal if stderr is its stream, otherwise text; without a journal it is text")
+  @Test("48: auto is the journal if stderr is its stream, otherwise text; without a journal it is text")
   func resolution() {
     var file = stat()
     fstat(STDERR_FILENO, &file)

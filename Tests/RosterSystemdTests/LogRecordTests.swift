@@ -12,7 +12,7 @@ import Testing
       metadata: metadata.map { (key: $0.key, value: $0.value) })
   }
 
-  @Test("S5.2: a log line of text has time, level, message and metadata")
+  @Test("48: a log line of text has time, level, message and metadata")
   func text() {
     let published = record("sync 17 published: 826 characters", metadata: ["sync": "17"])
     #expect(published.text == "2026-11-21T04:15:06.125Z info  sync 17 published: 826 characters  sync=17")
@@ -21,7 +21,7 @@ import Testing
     #expect(odd.text.hasSuffix(#"m  cause="no \"way\"" empty="" path=/a"#))
   }
 
-  @Test("S5.5: text from outside cannot forge a line or control the terminal")
+  @Test("51: text from outside cannot forge a line or control the terminal")
   func forgery() {
     let forged = record("a\nb\u{1b}[2J\u{85}\u{2028}\u{202E}\u{2066}", metadata: ["k": "1\n2\u{202D}"])
     #expect(forged.text.hasSuffix(#"a\nb\u001b[2J\u0085\u2028\u202e\u2066  k="1\n2\u202d""#))
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("S5.3: a JSON line keeps numbers, lists and objects, and its own members")
+  @Test("48: a JSON line keeps numbers, lists and objects, and its own members")
   func json() throws {
     let line = record(
       "é \"q\" \\",

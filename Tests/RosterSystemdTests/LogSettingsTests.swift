@@ -25,7 +25,7 @@ import Testing
     #expect(log.tails == ["2  sync=17", "3  page=4"])
   }
 
-  @Test("S5.2: rosterLog writes whole lines to stderr, in the configured format")
+  @Test("48: rosterLog writes whole lines to stderr, in the configured format")
   func stderr() async {
     await #expect(processExitsWith: .success) {
       try await withFolder { folder in

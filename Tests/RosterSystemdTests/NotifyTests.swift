@@ -17,7 +17,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
 
 /// Each runs in a process of its own, because libsystemd reads the environment.
 @Suite struct NotifyTests {
-  @Test("S4.2, S4.8, S4.9: every state is sent as in sd_notify(3), and a status with READY counts for the throttle")
+  @Test("49: every state is sent as in sd_notify(3), and a status with READY counts for the throttle")
   func states() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
@@ -50,7 +50,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4.1, S4.2: READY is sent alone if its status is too long for systemd, and a long status is cut")
+  @Test("49: READY is sent alone if its status is too long for systemd, and a long status is cut")
   func long() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
@@ -71,7 +71,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4.7: RELOADING has the monotonic time")
+  @Test("49: RELOADING has the monotonic time")
   func reload() async {
     await #expect(processExitsWith: .success) {
       func monotonic() -> Int {
@@ -91,7 +91,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("P13.1, S4.12: a service manager that does not read blocks nothing, and gets the latest states later")
+  @Test("41, 45: a service manager that does not read blocks nothing, and gets the latest states later")
   func stuck() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
@@ -117,7 +117,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4.8: neither RELOADING nor READY follows STOPPING")
+  @Test("49: neither RELOADING nor READY follows STOPPING")
   func stopDuringReload() async {
     await #expect(processExitsWith: .success) {
       try await withManager { manager in
@@ -131,7 +131,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4.1: NOTIFY_SOCKET may have an abstract name")
+  @Test("49: NOTIFY_SOCKET may have an abstract name")
   func abstract() async {
     await #expect(processExitsWith: .success) {
       let name = "rosterd-notify-\(getpid())"
@@ -142,7 +142,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4.11: without NOTIFY_SOCKET, or without a reader of it, nothing is sent and everything works")
+  @Test("49: without NOTIFY_SOCKET, or without a reader of it, nothing is sent and everything works")
   func absent() async {
     await #expect(processExitsWith: .success) {
       unsetenv("NOTIFY_SOCKET")
@@ -152,7 +152,7 @@ private func withManager(_ body: (DatagramSocket) throws -> Void) async throws {
     }
   }
 
-  @Test("S4.3: the watchdog interval is half of WATCHDOG_USEC, and only for the watched process")
+  @Test("49: the watchdog interval is half of WATCHDOG_USEC, and only for the watched process")
   func watchdog() async {
     await #expect(processExitsWith: .success) {
       unsetenv("WATCHDOG_USEC")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct StatusThrottleTests {
   private let start = Date(timeIntervalSince1970: 1000)
 
-  @Test("S4.2: an early status may be sent after the rest of half a second, in its latest form")
+  @Test("49: an early status may be sent after the rest of half a second, in its latest form")
   func burst() {
     var throttle = StatusThrottle()
     #expect(throttle.offered("0", now: start) == .send)
@@ -16,7 +16,7 @@ import Testing
     #expect(throttle.offered("10", now: start + 0.625) == .later(.milliseconds(375)))
   }
 
-  @Test("S4.2: at most three times in any second, half a second apart, a status is sent")
+  @Test("49: at most three times in any second, half a second apart, a status is sent")
   func rate() {
     var throttle = StatusThrottle()
     var sent: [Date] = []

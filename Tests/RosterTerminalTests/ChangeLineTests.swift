@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(
-    "L2.3: the line of a composite key has its values, one after another",
+    "51: the line of a composite key has its values, one after another",
     arguments: [
       (#"["go",-7]"#, ["game", "level", "title"], "go -7 Rook"), (#"["go","-7"]"#, ["game", "level"], "go -7"),
       (nil, ["game", "title"], "go Rook"), (#"["x","y"]"#, ["title"], "Rook"), ("7", ["level", "title"], "-7 Rook"),

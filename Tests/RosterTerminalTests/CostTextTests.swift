@@ -32,7 +32,7 @@ import Testing
     #expect(self.cost(42, interval: named, budget: budget).warning == nil)
   }
 
-  @Test("L6.2: the cost of each resource has its syncs, its whole pulls, its day and the fullest hour")
+  @Test("55: the cost of each resource has its syncs, its whole pulls, its day and the fullest hour")
   func resources() {
     var issue = Resource(name: "issue", path: "/issues", columns: [])
     issue.since = Since(at: JSONPointer(), param: .query("since"), listing: issue.listing)
@@ -56,7 +56,7 @@ import Testing
     #expect(cost("40/1h").warning == "limit.budget = \"40/1h\" does not hold a whole pull of 46 requests")
   }
 
-  @Test("L6.2, E10.2: the last windows count in each sync, and older ones by their period")
+  @Test("22, 55: the last windows count in each sync, and older ones by their period")
   func windows() {
     var each = Each(of: "window", wholeEvery: .every(.seconds(7 * 86_400)))
     each.windows = Windows(from: "2025-01-01", every: .seconds(31 * 86_400))
@@ -74,7 +74,7 @@ import Testing
     ResourceCost(Resource(name: "comment", path: "/issues/{issue.id}/comments", columns: [], each: each), cost: cost)
   }
 
-  @Test("L6.5: the cost of a child is that of the lists that changed, and each list once in whole_every")
+  @Test("55: the cost of a child is that of the lists that changed, and each list once in whole_every")
   func children() {
     let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
     func lines(_ each: Each, _ cost: PullCost) -> [String] {
@@ -108,7 +108,7 @@ import Testing
     #expect(every[3] == "# the fullest hour: about 124 requests; limit.budget = \"100/1h\"")
   }
 
-  @Test("L6.5: the average of a child is not rounded up before it is multiplied by the syncs of a day")
+  @Test("55: the average of a child is not rounded up before it is multiplied by the syncs of a day")
   func average() {
     let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
     let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 14, incremental: 0.05, lists: 14))
@@ -126,7 +126,7 @@ import Testing
         """)
   }
 
-  @Test("L6.2, L6.5: a resource before its first sync has a comment, and no budget is said to hold its requests")
+  @Test("55: a resource before its first sync has a comment, and no budget is said to hold its requests")
   func others() {
     let issue = ResourceCost(Resource(name: "issue", path: "/issues", columns: []), cost: PullCost(whole: 1))
     let label = Resource(name: "label", path: "/labels", columns: [])
@@ -150,13 +150,13 @@ import Testing
     #expect(removed.text.hasSuffix("# limit.budget = \"30/1d\" holds them\n"))
   }
 
-  @Test("L6.2: a sync without requests has a cost of 0")
+  @Test("55: a sync without requests has a cost of 0")
   func noRequests() {
     #expect(cost(0, interval: .seconds(900), budget: "1/1d").text.hasPrefix("# 0 requests in the last sync: about 0 "))
     #expect(cost(0, interval: .seconds(900), budget: "1/1d").warning == nil)
   }
 
-  @Test("L6.5: before the first usual sync, no change is expected; a first pull larger than the budget is no warning")
+  @Test("55: before the first usual sync, no change is expected; a first pull larger than the budget is no warning")
   func firstChildren() {
     let comment = child(Each(of: "issue", changed: ["updated_at"]), PullCost(whole: 5000, lists: 5000))
     let cost = CostText(
@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test(
-    "L6.5: before the first sync, a comment says what the cost of a child depends on",
+    "55: before the first sync, a comment says what the cost of a child depends on",
     arguments: [
       (
         Each(of: "issue"), Resource.Pages(.link),

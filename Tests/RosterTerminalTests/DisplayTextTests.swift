@@ -49,7 +49,7 @@ let steeringScalars: Set<Unicode.Scalar> = [
     }
   }
 
-  @Test("L9.2: a text on one line has a space for each run of tabs and line ends, and no control")
+  @Test("51: a text on one line has a space for each run of tabs and line ends, and no control")
   func oneLine() {
     let texts = [
       ("", ""), ("a b", "a b"), ("a\tb", "a b"), ("\r\n\n a\u{2028}\u{85}\u{0B}b\n", "  a b "), ("\n", " "),
@@ -58,7 +58,7 @@ let steeringScalars: Set<Unicode.Scalar> = [
     for (text, line) in texts { #expect(text.oneLine == line, "\(text.debugDescription)") }
   }
 
-  @Test("L9.2: an ASCII text costs far less than a search for line ends by a regular expression")
+  @Test("51: an ASCII text costs far less than a search for line ends by a regular expression")
   func cost() throws {
     let texts = (0..<500).map { "Item number \($0) of a list" }
     func fastest(_ work: (String) -> String) -> Duration? {

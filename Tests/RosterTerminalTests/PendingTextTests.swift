@@ -98,7 +98,7 @@ import Testing
         == "+ b a\n")
   }
 
-  @Test("L2.3, L3.3: a composite key of a record, and of its parent, is written as its values, one after another")
+  @Test("51: a composite key of a record, and of its parent, is written as its values, one after another")
   func compositeKeys() {
     let text = PendingText(PendingPull(), width: 80)
     let columns = ["game", "level", "title"].map { Resource.Column($0, at: JSONPointer(segments: [$0])) }

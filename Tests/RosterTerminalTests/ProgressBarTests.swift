@@ -22,7 +22,7 @@ import Testing
     #expect(bar.text(width: 20) == "17/42 pages")
   }
 
-  @Test("S9.2: once there are lists of children, the bar shows their progress")
+  @Test("47: once there are lists of children, the bar shows their progress")
   func lists() {
     var lists = DaemonStatus.PulledResource(name: "comment", kind: .each)
     (lists.listsDone, lists.listsTotal) = (0, 30)

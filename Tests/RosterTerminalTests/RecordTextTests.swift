@@ -194,7 +194,7 @@ import Testing
     #expect(table.tabSeparated == "id\tname\tstatus\tlocation_name\n1\t\(String(repeating: "x", count: 500))\t\t\n")
   }
 
-  @Test("L9.1: list shows as many columns besides the texts as fit; L9.2: tabs and line ends in a text are spaces")
+  @Test("51: list shows as many columns besides the texts as fit; tabs and line ends in a text are spaces")
   func besides() {
     let columns = ["id", "title", "votes", "score", "open"].map { name in
       let type: Resource.ColumnType = ["title": .text, "score": .real, "open": .boolean][name] ?? .integer

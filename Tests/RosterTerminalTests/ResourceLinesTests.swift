@@ -89,7 +89,7 @@ import Testing
     #expect(resource.proofWords == words)
   }
 
-  @Test("S9.2: a resource with since shows how old its last pulls are, and what the whole one missed")
+  @Test("47: a resource with since shows how old its last pulls are, and what the whole one missed")
   func since() {
     var all = three
     all[0].proof = "since"
@@ -117,7 +117,7 @@ import Testing
     return status
   }
 
-  @Test("S9.2: each child has one line, with how many lists of its parents were requested")
+  @Test("47: each child has one line, with how many lists of its parents were requested")
   func child() {
     var status = withChild
     #expect(
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test("S9.2: while lists are pulled, the bars are those of lists")
+  @Test("47: while lists are pulled, the bars are those of lists")
   func listBars() {
     var status = pulling([("issue", 5, 5, 30), ("comment", 14, nil, 402), ("label", 0, nil, 0)])
     for (index, done, total) in [(1, 12, 30), (2, 0, 0)] {

@@ -160,7 +160,7 @@ class View:
             copy.close()
 
     def follow(self, later):
-        """Section 5: a reader with this view that follows the feed gets the later view's records."""
+        """A reader with this view that follows the feed gets the later view's records."""
         if later.feed != self.feed or later.latest < self.latest:
             return
         if later.changes and later.changes[0][0] > self.latest + 1:

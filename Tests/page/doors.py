@@ -18,14 +18,14 @@ from programs import wait_until
 
 def run(lines, program, folder, driver):
     with Site(program, folder / "site") as site:
-        lines.check("S14.2: 403 without the token or with another Host, 405 for POST, 404 for another path, in words",
+        lines.check("46: 403 without the token or with another Host, 405 for POST, 404 for another path, in words",
                     lambda: refusals(site))
-        lines.check("S14.2, S14.3: the cookie is valid after the address is used up; another port has another cookie",
+        lines.check("46: the cookie is valid after the address is used up; another port has another cookie",
                     lambda: cookie(site, driver))
-        lines.check("S14.3: a server on another port of 127.0.0.1 gets no cookie", lambda: neighbour(site, driver))
-        lines.check("S15.1: 1,000 half requests block no client and end no stream", lambda: half_requests(site))
-        lines.check("S15.2: a client that shuts its sending side down gets its answer", lambda: half_closed(site))
-        lines.check("S14.4: --open gives the browser a private file that opens the page once, and removes it",
+        lines.check("46: a server on another port of 127.0.0.1 gets no cookie", lambda: neighbour(site, driver))
+        lines.check("45: 1,000 half requests block no client and end no stream", lambda: half_requests(site))
+        lines.check("45: a client that shuts its sending side down gets its answer", lambda: half_closed(site))
+        lines.check("46: --open gives the browser a private file that opens the page once, and removes it",
                     lambda: opened(site, folder, driver))
         lines.check("Web: 3 without a daemon, 73 for a port in use, 64 for a bad port", lambda: misuse(site, folder))
         lines.check("Web: Ctrl-C ends it with 0", lambda: interrupted(site))

@@ -22,15 +22,15 @@ addEventListener('securitypolicyviolation', (event) => { (window.caught ??= []).
 
 def run(lines, program, folder, driver):
     with Site(program, folder / "site") as site:
-        lines.check("Page, S13.1: its headers allow only its own parts, and each part has its type",
+        lines.check("Page, 46: its headers allow only its own parts, and each part has its type",
                     lambda: headers(site))
-        lines.check("Page, S13.1: the browser blocks what the policy forbids, even for a script of the page",
+        lines.check("Page, 46: the browser blocks what the policy forbids, even for a script of the page",
                     lambda: policy(site, driver))
-        lines.check("S10.1: a site whose name is made to mean this machine reads nothing of the status socket",
+        lines.check("46: a site whose name is made to mean this machine reads nothing of the status socket",
                     lambda: rebinding(site, driver, "status.sock"))
-        lines.check("S10.3, S10.4: another site's page reads and shows nothing, and opens the page by a link only",
+        lines.check("46: another site's page reads and shows nothing, and opens the page by a link only",
                     lambda: elsewhere(site, driver))
-        lines.check("Page, S16.3: hostile names are text: they run and load nothing, and do not turn its direction",
+        lines.check("Page, 51: hostile names are text: they run and load nothing, and do not turn its direction",
                     lambda: hostile(site, driver, folder))
         lines.check("Page: texts of 4,000 letters without a space make it neither wide nor tall",
                     lambda: long(site, driver, folder))

@@ -33,10 +33,10 @@ def run(lines, program, folder, driver, pictures):
             ("during a sync the bars move and the counts grow, and its end is shown", running),
             ("a failed sync is shown, and so is the next successful one", failing),
             ("the age of the data counts", counting),
-            ("S16.1: a daemon that stops is shown; a new one is followed from the last event on", restart),
-            ("S16.2: after a sleep of the machine it asks again, from the last event on, without an alarm", asleep),
-            ("S16.1: it says from its first request on that the daemon does not answer, and tries again", unanswered),
-            ("S16.1: it reports a daemon that hangs within 10 s", hanging),
+            ("47: a daemon that stops is shown; a new one is followed from the last event on", restart),
+            ("47: after a sleep of the machine it asks again, from the last event on, without an alarm", asleep),
+            ("47: it says from its first request on that the daemon does not answer, and tries again", unanswered),
+            ("47: it reports a daemon that hangs within 10 s", hanging),
             ("a hidden page keeps no stream open", hidden),
             ("it asks for a new address of rosterctl web if the old one is not valid any more", superseded),
         ]:
@@ -330,7 +330,7 @@ def events(program, folder, driver):
                 check_visit(browser, web.origin)
     finally:
         nginx.stop()
-    # Events that wait too long for the reader are dropped, and the status replaces them (S2). So not every event has to
+    # Events that wait too long for the reader are dropped, and the status replaces them. So not every event has to
     # arrive.
     assert told >= 10000, told
     assert frames < took * 70, (frames, took)

@@ -1,4 +1,4 @@
-"""Fifty pages that stay open, and the daemon's speed at the same time (S1)."""
+"""Fifty pages that stay open, and the daemon's speed at the same time."""
 
 import selectors
 import socket
@@ -48,7 +48,7 @@ def read(path):
             if not key.fileobj.recv(1 << 20):
                 ready.unregister(key.fileobj)
                 key.fileobj.close()
-                # A reader of events that was too slow (S2) reconnects, as a page does.
+                # A reader of events that was too slow reconnects, as a page does.
                 if key.data:
                     ready.register(connect(path, STREAM), selectors.EVENT_READ, True)
         # One after the other, as people open them.
@@ -59,7 +59,7 @@ def read(path):
 
 def run(lines, program, folder, driver, long):
     lines.check(
-        f"S1.1: with {PAGES_OPEN} pages open and a sync at full speed it answers"
+        f"44: with {PAGES_OPEN} pages open and a sync at full speed it answers"
         + (" within 10 ms (p99)" if long else ", and waits for nothing"),
         lambda: measured(program, folder, driver, long))
 

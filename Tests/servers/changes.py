@@ -144,7 +144,7 @@ def counts(report):
 
 
 def kinto(ground):
-    """I3.1, I5.2, I11.1: config/sources/kinto-records.toml with Kinto, whose tombstones remove records at once"""
+    """9, 15, 21: config/sources/kinto-records.toml with Kinto, whose tombstones remove records at once"""
     server = ground.server(Kinto)
     roster = bundled(ground, server, "kinto-records", "/v1", [("BUCKET", "blog"), ("COLLECTION", "entries")])
     assert counts(roster.sync()) == [RECORDS, 0, 0, 2]
@@ -187,12 +187,12 @@ def tokens(ground, name, prefix, table, pages):
 
 
 def graph(ground):
-    """I7.1, I7.2, I7.3: config/sources/microsoft-graph-users.toml, whose delta token is an address"""
+    """21, 38: config/sources/microsoft-graph-users.toml, whose delta token is an address"""
     tokens(ground, "microsoft-graph-users", "/v1.0", "users", 3)
 
 
 def calendar(ground):
-    """I7.1, I7.2: config/sources/google-calendar-events.toml, whose delta token is a parameter"""
+    """21: config/sources/google-calendar-events.toml, whose delta token is a parameter"""
     tokens(ground, "google-calendar-events", "/calendar/v3", "events", 1)
 
 
@@ -243,17 +243,17 @@ def hidden(ground, name, prefix):
 
 
 def hidden_address(ground):
-    """I7.3: no output has a delta token that is an address, whatever fails"""
+    """38: no output has a delta token that is an address, whatever fails"""
     hidden(ground, "microsoft-graph-users", "/v1.0")
 
 
 def hidden_parameter(ground):
-    """I7.3: no output has a delta token that is a parameter, whatever fails"""
+    """38: no output has a delta token that is a parameter, whatever fails"""
     hidden(ground, "google-calendar-events", "/calendar/v3")
 
 
 def ignored(ground):
-    """S9.1: a server that ignores since.param gives the right data, and explain says so"""
+    """47: a server that ignores since.param gives the right data, and explain says so"""
     server = ground.server(Kinto)
     changes = [("BUCKET", "blog"), ("COLLECTION", "entries"), ('param = "_since"', 'param = "_other"')]
     roster = bundled(ground, server, "kinto-records", "/v1", changes)
@@ -268,7 +268,7 @@ def ignored(ground):
 
 
 def hubspot(ground):
-    """I3.1, I8.1: config/sources/hubspot-contacts.toml, whose changes are a search by POST"""
+    """21: config/sources/hubspot-contacts.toml, whose changes are a search by POST"""
     server = ground.server(Changing)
     roster = bundled(ground, server, "hubspot-contacts", "", [('overlap = "15m"', 'overlap = "5s"')])
     assert counts(roster.sync()) == [server.count, 0, 0, 3]

@@ -74,7 +74,7 @@ def github_records():
 
 
 def github(ground):
-    """E1.1, E3.2, E5.1, R5.3: config/sources/github-repositories.toml: issues, comments and releases"""
+    """16, 22, 52: config/sources/github-repositories.toml: issues, comments and releases"""
     server = ground.server(Nested)
     server.write("github", github_records())
     roster = bundled(ground, server, "github-repositories", "")
@@ -128,7 +128,7 @@ def github(ground):
 
 
 def hacker_news(ground):
-    """R1.1, E3.2, E9.1: config/sources/hackernews-top.toml: numbers, and a detail for each"""
+    """22, 52: config/sources/hackernews-top.toml: numbers, and a detail for each"""
     server = ground.server(Nested)
     items = {
         str(key): {
@@ -178,7 +178,7 @@ def pokemon(key):
 
 
 def pokeapi(ground):
-    """R5.4, E3.2, E9.1: config/sources/pokeapi-details.toml: a list with addresses, and a detail at each"""
+    """22, 52: config/sources/pokeapi-details.toml: a list with addresses, and a detail at each"""
     server = ground.server(Nested)
     server.write("pokeapi", {str(key): pokemon(key) for key in range(1, 251)})
     roster = bundled(ground, server, "pokeapi-details", "/api/v2")
@@ -229,7 +229,7 @@ def notion_block(key, text, has_children=False):
 
 
 def notion(ground):
-    """E3.2, E4.1, I5.2: config/sources/notion-blocks.toml: pages by incremental pulls, their blocks, blocks in these"""
+    """15, 22: config/sources/notion-blocks.toml: pages by incremental pulls, their blocks, blocks in these"""
     server = ground.server(Nested)
     blocks = {
         f"page-{number}": [
@@ -279,7 +279,7 @@ def notion(ground):
 
 
 def zendesk(ground):
-    """E2.1, E3.2, E5.1, I7.1: config/sources/zendesk-comments.toml: tickets by a delta token, and their comments"""
+    """16, 21, 22: config/sources/zendesk-comments.toml: tickets by a delta token, and their comments"""
     server = ground.server(Nested)
     tickets = [
         {"id": number, "generated_timestamp": 1700000000 + number, "subject": f"Ticket {number}", "description": "",
@@ -328,7 +328,7 @@ def zendesk(ground):
 
 
 def slack(ground):
-    """E3.1, E3.2, E4.1, R6.1: config/sources/slack-messages.toml: channels, their messages, and the replies to these"""
+    """22, 52: config/sources/slack-messages.toml: channels, their messages, and the replies to these"""
     server = ground.server(Nested)
     day = 24 * 3600
     now = int(time.time()) - 2 * day
@@ -450,7 +450,7 @@ class Registry(Server):
 
 
 def registry(ground):
-    """R1.1, R5.3, E9.1: config/sources/docker-catalog.toml with Docker's registry: names with a /, and their tags"""
+    """52: config/sources/docker-catalog.toml with Docker's registry: names with a /, and their tags"""
     server = ground.server(Registry)
     for number in range(104):
         server.push(f"team/app-{number:03}", "1.0", "latest")
@@ -486,7 +486,7 @@ def registry(ground):
 
 
 def datasette(ground):
-    """R1.4, R2.2, E3.1, E5.1: config/sources/datasette-tables.toml with Datasette: tables, rows, composite keys"""
+    """16, 22, 52: config/sources/datasette-tables.toml with Datasette: tables, rows, composite keys"""
     server = ground.server(Datasette)
     shutil.copy(server.folder / "entries.db", server.folder / "second.db")
     server.edit("CREATE TABLE product (id INTEGER PRIMARY KEY, name TEXT)")
@@ -560,7 +560,7 @@ class TwoTargets(Prometheus):
 
 
 def prometheus(ground):
-    """R2.1, R5.2, E3.2, E5.1: config/sources/prometheus-target-metrics.toml with Prometheus: metrics of each target"""
+    """6, 16, 22, 52: config/sources/prometheus-target-metrics.toml with Prometheus: metrics of each target"""
     server = ground.server(TwoTargets)
     roster = bundled(ground, server, "prometheus-target-metrics", "")
     server.log = list

@@ -100,7 +100,7 @@ def main():
     call_command("migrate", verbosity=0)
     with connection.schema_editor() as schema:
         schema.create_model(Entry)
-    # Older than any answer, so that Last-Modified counts (P6).
+    # Older than any answer, so that Last-Modified counts.
     start = timezone.now() - timedelta(days=30)
     Entry.objects.bulk_create(
         Entry(title=f"Entry {number}", score=number / 4, published=start + timedelta(minutes=number))

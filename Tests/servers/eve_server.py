@@ -33,7 +33,7 @@ SETTINGS = {
 
 def main():
     app = Eve(settings=SETTINGS)
-    # Older than any answer, so that Last-Modified counts (P6).
+    # Older than any answer, so that Last-Modified counts.
     start = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)
     with app.app_context():
         app.data.driver.db["entries"].insert_many(

@@ -7,7 +7,7 @@ LATEST = django("latest", '{ count = "/count" }')
 
 
 def in_parallel(ground):
-    """P1.4: pages by number or offset are pulled in parallel if the answer has the number of records"""
+    """27: pages by number or offset are pulled in parallel if the answer has the number of records"""
     for listing in [OFFSET, NUMBER]:
         server = ground.server(Django, DELAY="0.2")
         report = ground.roster(server, listing.documented(server, ground.program)).sync()
@@ -16,7 +16,7 @@ def in_parallel(ground):
 
 
 def fresh(ground):
-    """L1.1: --fresh sees a deletion that Django's documented Last-Modified hides"""
+    """20: --fresh sees a deletion that Django's documented Last-Modified hides"""
     server, roster = pulled(ground)
     server.delete(server.keys()[MIDDLE])
     report = roster.sync()
@@ -28,7 +28,7 @@ def fresh(ground):
 
 
 def audited(ground):
-    """P15.4: the audit sees a deletion that Django's documented Last-Modified hides, and distrusts that header"""
+    """20: the audit sees a deletion that Django's documented Last-Modified hides, and distrusts that header"""
     server, roster = pulled(ground, 'audit_every = "1ms"')
     server.delete(server.keys()[MIDDLE])
     # Each sync audits one page, so all pages are audited after this number of syncs.
@@ -51,7 +51,7 @@ def pulled(ground, keys=""):
 
 
 def wrong_by_key(ground):
-    """P16.4: a by_key that finds nothing removes nothing"""
+    """13: a by_key that finds nothing removes nothing"""
     server = ground.server(Django)
     text = NUMBER.documented(server, ground.program).replace("/api/number/{key}/", "/api/nothing/{key}/")
     roster = ground.roster(server, text)
@@ -64,7 +64,7 @@ def wrong_by_key(ground):
 
 
 def inferred_rows(ground):
-    """L6.1: infer proposes Datasette's rows with their names, not suggested_facets, and a sync mirrors them"""
+    """55: infer proposes Datasette's rows with their names, not suggested_facets, and a sync mirrors them"""
     server = ground.server(Datasette)
     text = infer(ground.program, f"{server.origin}/entries/entry.json")
     assert 'records = "/rows"' in text and 'shape = "rows"' in text and 'row_names = "/columns"' in text, text

@@ -203,7 +203,7 @@ class Roster(roster.Roster):
 
     def is_after_end(self, address):
         """The request for the page after the last one. It follows if only the total says that a full page is the last
-        one (G5.2)."""
+        one."""
         found = re.search(r"[?&](page|offset)=(\d+)", address)
         # The servers with lists of children have no list of RECORDS.
         if not found or not hasattr(self.server, "keys"):

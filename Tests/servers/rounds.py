@@ -71,7 +71,7 @@ LISTINGS = [
 
 
 def life(listing, text, ground):
-    """P5.1, P6.1, P8.1: a record changes, another is inserted at the front, one is deleted"""
+    """9, 11: a record changes, another is inserted at the front, one is deleted"""
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     expect(roster, server, published(added=RECORDS), PAGES)
@@ -104,7 +104,7 @@ def expect(roster, server, expected, requests, statuses=None):
 
 
 def killed(listing, text, ground):
-    """P4.1, P4.2: a sync after SIGKILL transfers no kept page again"""
+    """40: a sync after SIGKILL transfers no kept page again"""
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     # The answer that is on its way when the signal arrives may be lost.
@@ -117,13 +117,13 @@ def killed(listing, text, ground):
     if listing.validators == "ignored" or (listing.server is Datasette and '"objects"' in listing.text):
         return
     transferred = {address for _, address, status, *_ in report["log"] if status == "200"}
-    # A chain without validators goes on only if its first page is unchanged (P4.4).
+    # A chain without validators goes on only if its first page is unchanged.
     first = {report["log"][0][1]} if listing.validators == "none" else set()
     assert not (kept - first) & transferred, (kept, report)
 
 
 def disturbed(listing, text, ground):
-    """P7.1: a record of a page that is already pulled is deleted, and no other is lost"""
+    """18: a record of a page that is already pulled is deleted, and no other is lost"""
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     roster.disturbed(KILLED_AFTER, lambda: server.delete(server.keys()[1]))

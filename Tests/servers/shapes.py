@@ -134,7 +134,7 @@ def defined(ground, server, text):
 
 
 def rows(ground):
-    """R1.4, R1.5: rows with names, as Datasette answers by default"""
+    """52: rows with names, as Datasette answers by default"""
     server = ground.server(Datasette)
     roster = defined(ground, server, ROWS)
     assert roster.sync()["added"] == RECORDS
@@ -153,7 +153,7 @@ def rows(ground):
 
 
 def composite(ground):
-    """R2.1 to R2.5, R3.1: a composite key, in Datasette's compound primary key"""
+    """6, 7, 13: a composite key, in Datasette's compound primary key"""
     server = ground.server(Datasette)
     server.edit("CREATE TABLE place (player INTEGER, game TEXT, points INTEGER, PRIMARY KEY (game, player))")
     for player in range(-10, 40):
@@ -207,7 +207,7 @@ def lines(roster, *arguments):
 
 
 def inside(ground):
-    """R3.1: an answer of by_key inside an object, as Kinto gives it"""
+    """13: an answer of by_key inside an object, as Kinto gives it"""
     server = ground.server(Kinto)
     roster = defined(ground, server, ENTRIES)
     assert roster.sync()["added"] == RECORDS
@@ -218,7 +218,7 @@ def inside(ground):
 
 
 def prometheus(ground):
-    """R1.1, R1.2, R2.1: config/sources/prometheus.toml with Prometheus"""
+    """6, 52: config/sources/prometheus.toml with Prometheus"""
     server = ground.server(Prometheus)
     roster = bundled(ground, server, "prometheus")
     server.log = list
@@ -234,7 +234,7 @@ def prometheus(ground):
 
 
 def wiki(ground):
-    """R1.2, G2.1: config/sources/mediawiki-pages.toml with a server as MediaWiki documents it"""
+    """52: config/sources/mediawiki-pages.toml with a server as MediaWiki documents it"""
     server = ground.server(Wiki)
     server.titles = titles = {f"Page_{number}": 1000 + number for number in range(120)}
     roster = bundled(ground, server, "mediawiki-pages", "/w")

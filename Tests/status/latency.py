@@ -1,4 +1,4 @@
-"""S1: the latency of answers during a sync, which wait for no other client."""
+"""44: the latency of answers during a sync, which wait for no other client."""
 
 import sqlite3
 import threading
@@ -12,10 +12,10 @@ READING = ["/v1/syncs", "/v1/changes?since=0"]
 
 
 def run(lines, program, folder, long):
-    lines.check("S1.2: it answers while the database is locked and upstream is silent",
+    lines.check("44: it answers while the database is locked and upstream is silent",
                 lambda: stuck(program, folder / "stuck"))
     if long:
-        lines.check("S1.1, S1.3: the p99 of each path is within 10 ms while a sync runs at full speed",
+        lines.check("44: the p99 of each path is within 10 ms while a sync runs at full speed",
                     lambda: figures(program, folder / "fast"))
 
 
@@ -23,7 +23,7 @@ def stuck(program, folder):
     """No limit in milliseconds: on a loaded machine only a blocked answer differs clearly from a slow one."""
     locked = 3.0
     upstream = Characters(program, pages=3)
-    # The lock lasts longer than a sync waits for it (C4.6). The next sync repairs the state.
+    # The lock lasts longer than a sync waits for it. The next sync repairs the state.
     with Daemon(program, folder, upstream.base, ROSTERD_SYNC_RETRY_INTERVAL="1s") as daemon:
         daemon.until(lambda status: status["state"] == "idle")
         database = sqlite3.connect(folder / "state/roster.db", isolation_level=None)

@@ -38,7 +38,7 @@ class Nginx:
         self.folder = folder
         self.serve("a")
         # No validators: two versions of a page that were written within one second have the same Last-Modified, which
-        # rosterd takes for a lying validator (P15.3).
+        # rosterd takes for a lying validator.
         self.process = nginx(folder, self.port, f"""
             access_log off; keepalive_requests 1000000;
             etag off; add_header Last-Modified "";
@@ -157,7 +157,7 @@ class Answer:
         return f"{self.status} {self.headers} {self.body[:300]!r}"
 
     def problem(self, status):
-        """Expects an error in the form of RFC 9457 and of the contract."""
+        """Expects an error in the documented form (RFC 9457)."""
         assert self.status == status, self
         assert self.headers["content-type"] == "application/problem+json", self
         problem = json.loads(self.body)

@@ -23,12 +23,12 @@ def files(place, front):
 
 
 def nginx_files(place):
-    """P1.1, P1.3, P6.1: 200 files of nginx, with gzip and without: all, then 304s, then one change"""
+    """1, 9, 27: 200 files of nginx, with gzip and without: all, then 304s, then one change"""
     files(place, Nginx)
 
 
 def caddy_files(place):
-    """P1.1, P1.3, P6.1: 200 files of Caddy: all, then 304s, then one change"""
+    """1, 9, 27: 200 files of Caddy: all, then 304s, then one change"""
     files(place, Caddy)
 
 

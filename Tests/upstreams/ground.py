@@ -14,7 +14,7 @@ import roster
 from programs import openssl
 from simulator import CHARACTER, PAGE_SIZE, record
 
-# 2026-01-01: older than any answer, so that Last-Modified counts (P6).
+# 2026-01-01: older than any answer, so that Last-Modified counts.
 EPOCH = 1767225600
 
 

@@ -14,7 +14,7 @@ enum HTTPTarget {
   private static let now = Date(timeIntervalSince1970: 1_795_348_800)
   private static let snapshot = CacheFacts(
     snapshot: 17, publishedAt: now.rfc3339, verifiedAt: now.rfc3339, records: 826, pages: 42)
-  /// One input byte is expanded to many, so that a small input can exceed the limits of S2.
+  /// One input byte is expanded to many, so that a small input can exceed the limits of a request.
   private static let (short, long) = (UInt8(1), [UInt8](repeating: UInt8(ascii: "a"), count: 5_000))
 
   private static let chunk = StatusConnection.readSize

@@ -11,7 +11,7 @@ import RosterDecode
 /// - The pull ends.
 enum PagingTarget {
   private static let homes = ["https://api.example/v1", "http://api.example:8080", "https://[::1]/a%20b"]
-  /// Upstream may repeat the token in an address (T8).
+  /// Upstream may repeat the token in an address.
   private static let token = Response.SentToken(["c4nary-t0ken"], parameters: ["key"])
   /// Upstream decides how many pages it announces, and all are requested in the same way; this many are enough.
   private static let maxAsked = 40
@@ -116,7 +116,7 @@ enum PagingTarget {
         guard came != nil else { return }
         checkCounts(plan, asking.page)
         // A pull notices a repetition after at most twice as many pages as there are answers, and empty pages after
-        // their limit (G5.10).
+        // their limit.
         hasAnnounced = hasAnnounced || asking.isAnnounced
         let hasEmpty = answers.contains { $0.facts?.records == 0 }
         let most =
@@ -160,9 +160,9 @@ enum PagingTarget {
       let query = url.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
       for parameter in query.split(separator: "&") {
         let name = Self.unescaped(parameter.prefix { $0 != "=" })
-        promise(!name.elementsEqual("key".utf8), "the token's parameter goes along in \(url) (T8)")
+        promise(!name.elementsEqual("key".utf8), "the token's parameter goes along in \(url)")
       }
-      promise(!PagingTarget.token.texts.contains { url.contains($0) }, "the token goes along in \(url) (T9)")
+      promise(!PagingTarget.token.texts.contains { url.contains($0) }, "the token goes along in \(url)")
     }
 
     /// RFC 3986 §3, by hand: scheme, host and port.

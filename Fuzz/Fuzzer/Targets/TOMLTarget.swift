@@ -23,7 +23,7 @@ enum TOMLTarget {
     let text = configuration.rendered()
     guard let again = load(Array(text.utf8)) else { fatalError("the rendered file is refused:\n\(text)") }
     promise(again.rendered() == text, "rendered again, it is another:\n\(text)\n\(again.rendered())")
-    // Masked values (T9) cannot be read again.
+    // Masked values cannot be read again.
     if !text.contains("***") {
       promise(again == configuration, "rendered, it means something else:\n\(text)")
       promise(again.changes(from: configuration) == ([], []), "rendered, it has changed:\n\(text)")

@@ -53,7 +53,7 @@ enum TokenTarget {
     if let time = answer.issued.expiresAt {
       promise(Date(rfc3339: time.rfc3339).map { abs($0.timeIntervalSince(time)) < 0.001 } == true, "\(time) is lost")
     }
-    promise(!"\(answer)".contains(access) || access.utf8.count < 24, "a token is shown (T9)")
+    promise(!"\(answer)".contains(access) || access.utf8.count < 24, "a token is shown")
   }
 
   private static func expect(_ refusal: GrantRefusal, _ status: Int, _ grant: Grant, _ json: Written?) {
@@ -76,14 +76,14 @@ enum TokenTarget {
     }
   }
 
-  /// The shown part of an answer has no control character and no secret (T14.1).
+  /// The shown part of an answer has no control character and no secret.
   private static func expect(_ said: ServerStatement?, _ json: Written?) {
     guard let said else { return }
     let secret = text(json, "refresh_token").flatMap { $0.utf8.count >= 12 ? $0 : nil }
     let shown = said.shown(hiding: secret.map { [Secret($0)] } ?? [])
     promise(!shown.isEmpty && shown.count <= 10 * 202 + 20, "\(shown.count) characters are shown")
     promise(!shown.unicodeScalars.contains { $0.properties.generalCategory == .control }, "a control is shown")
-    if let secret { promise(!shown.contains(secret), "a secret is shown (T9)") }
+    if let secret { promise(!shown.contains(secret), "a secret is shown") }
   }
 
   private static func name(_ place: JSONPointer?) -> String { place?.segments.first ?? "" }

@@ -54,7 +54,7 @@ package struct CacheReader {
   }
 
   /// Number of requests that the lists of the last sync that published or verified the snapshot need; nil before the
-  /// first. These are its pages, and requests without a page, such as those that try a total (G5.8).
+  /// first. These are its pages, and requests without a page, such as those that try a total.
   package func requests() throws -> Int? {
     try read {
       try database.first(
@@ -98,7 +98,7 @@ package struct CacheReader {
   }
 
   /// Average requests for a child in a usual sync, as SQL; NULL without such a sync. The first sync, and any other that
-  /// requests all lists, is not a usual one (L6.5).
+  /// requests all lists, is not a usual one.
   static func usualRequests(_ name: String, lists: String) -> String {
     """
     (SELECT avg(u.requests) FROM (SELECT requests FROM main.sync_resources

@@ -14,7 +14,7 @@ package struct FeedPosition: Sendable, Equatable {
     self.seen = seen
   }
 
-  /// Why the follower must read everything again (section 5 of docs/CONTRACT.md), as a clause; nil if no change is
+  /// Why the follower must read everything again (docs/CACHE.md), as a clause; nil if no change is
   /// missing.
   /// - Parameters:
   ///   - first: the smallest id of `changes`; nil if there are no changes yet.
@@ -40,7 +40,7 @@ extension CacheReader {
     /// True if no change followed these when they were read.
     package var isWhole: Bool
 
-    /// The contract's JSON of `/v1/changes`.
+    /// The documented JSON of `/v1/changes`.
     package var json: [UInt8] {
       JSONWriter.object { json in
         json.member("feed", feed)
@@ -155,7 +155,7 @@ extension RecordChange {
       json.member("key", json: key)
       json.member("kind", kind.rawValue)
       json.member("at", at)
-      // Stored documents keep upstream's numbers as written (P10).
+      // Stored documents keep upstream's numbers as written.
       json.member("before", json: before)
       json.member("after", json: after)
     }

@@ -67,7 +67,7 @@ struct DifferenceTable {
 
   private static let absent = "absent"
 
-  /// The key of a detail is that of its parent (L2.3).
+  /// The key of a detail is that of its parent.
   private var keyOfDetail: String? {
     guard tables.resource.isDetail, let owner, case .list(let keys)? = try? JSONValue(json: owner.path.utf8) else {
       return nil

@@ -1,6 +1,6 @@
 internal import RosterCore
 
-/// Finds records of children by the keys of their ancestors (L2).
+/// Finds records of children by the keys of their ancestors.
 extension CacheReader {
   /// The record id of the parent of a child.
   /// - Parameter keys: keys of the ancestors, the outermost one first.
@@ -74,7 +74,7 @@ extension CacheReader {
   }
 
   /// Current and earlier record ids of a child's key. Throws `Failure` (64) if several parents have a child with it and
-  /// none is named (L2.2).
+  /// none is named.
   func ids(ofChild tables: ResourceTables, key: [String], of parents: [String]) throws -> [Int64] {
     guard let column = tables.parentColumn else { return [] }
     if tables.resource.isDetail { return try allParentIDs(of: tables, keys: parents + key) }

@@ -34,7 +34,7 @@ package struct PendingChanges {
     try reader.failing { try DifferenceTable.forEach(reader.database, index: resource, kind: kind, body: body) }
   }
 
-  /// Writes the contract's JSON of `rosterctl pending`, piece by piece. Throws the same errors as `each`.
+  /// Writes the documented JSON of `rosterctl pending`, piece by piece. Throws the same errors as `each`.
   package func writeJSON(_ write: (String) throws -> Void) throws {
     var text = ""
     try appendJSON { piece in
@@ -68,7 +68,7 @@ package struct PendingChanges {
     try write("]}\n")
   }
 
-  /// Writes only the keys of absent records (L3.2).
+  /// Writes only the keys of absent records.
   private func writeAbsent(_ resource: Int, write: (String) throws -> Void) throws {
     var separator = ""
     try write(",\"absent\":[")
@@ -290,7 +290,7 @@ private struct PendingReading {
     }
   }
 
-  /// Notes the records that go because their parents do (E5.1). Returns their number.
+  /// Notes the records that go because their parents do. Returns their number.
   private func removeWithParents(_ index: Int, in data: PullData, table: inout DifferenceTable) throws -> Int {
     let tables = data.tables[index]
     guard let parent = data.family.parent(of: index), let column = tables.parentColumn,

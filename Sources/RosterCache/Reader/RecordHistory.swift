@@ -23,7 +23,7 @@ extension CacheReader {
     /// The change that removed the record; nil if it exists, or never existed within `history`.
     package var removal: RecordChange? { record == nil ? changes.last { $0.kind == .removed } : nil }
 
-    /// The contract's JSON of `rosterctl show`.
+    /// The documented JSON of `rosterctl show`.
     package var json: String {
       JSONWriter.object { json in
         json.member("resource", resource)
@@ -37,7 +37,7 @@ extension CacheReader {
   /// The known facts of the record with that key. Throws `Failure`: 1 for an unknown resource, 64 for a text that
   /// cannot be a key.
   /// - Parameters:
-  ///   - key: the parts of the key (L2.3). Another number of parts throws 64.
+  ///   - key: the parts of the key. Another number of parts throws 64.
   ///   - parents: keys of the ancestors of a child, outermost first; empty if none is named.
   package func show(_ resource: String, key: [String], of parents: [String] = []) throws -> RecordHistory {
     try read {

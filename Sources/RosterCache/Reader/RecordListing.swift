@@ -17,7 +17,7 @@ extension CacheReader {
     /// The resources, in the order above.
     package var entries: [Entry]
 
-    /// The contract's JSON of `rosterctl list`.
+    /// The documented JSON of `rosterctl list`.
     package var json: String {
       JSONWriter.object { json in
         json.name("resources")
@@ -58,7 +58,7 @@ extension CacheReader {
     /// Number of rejected records of unknown key on the pages of the last whole pull: no record counts as absent then.
     package var unknown = 0
 
-    /// The contract's JSON of `rosterctl list RESOURCE`.
+    /// The documented JSON of `rosterctl list RESOURCE`.
     package var json: String {
       JSONWriter.object { json in
         json.member("resource", resource)
@@ -85,8 +85,8 @@ extension CacheReader {
   /// beginning. A blank text chooses all, and another one without a word chooses none. Throws `Failure`: 1 for an
   /// unknown resource, 64 for a search in one whose definition has no `search`.
   /// - Parameters:
-  ///   - parents: keys of the ancestors, whose children are listed (L2.1); empty for all. Not with another choice.
-  ///   - isAbsent: chooses those that the last whole pull missed (L3.1); not with `search`.
+  ///   - parents: keys of the ancestors, whose children are listed; empty for all. Not with another choice.
+  ///   - isAbsent: chooses those that the last whole pull missed; not with `search`.
   ///   - page: The page, from 1; nil for the records of all pages.
   package func list(
     _ resource: String, of parents: [String] = [], search: String? = nil, isAbsent: Bool = false, page: Int? = 1

@@ -1,7 +1,7 @@
 package import RosterCore
 
 /// Reads the cache in the process of its writer, on a separate connection and thread. Requests and syncs do not wait
-/// for each other (S1). It opens the cache at the first request.
+/// for each other. It opens the cache at the first request.
 package actor SideReader {
   /// The reader's thread: reads do not wait for the writer, and the writer does not wait for reads.
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -25,7 +25,7 @@ extension CacheFacts {
   }
 
   /// Requests of the last good sync. A whole pull of a list with `since` counts as one request, because the next sync
-  /// can postpone another one (I1.2). A pull of all lists of a child counts as a usual one if few are usually due.
+  /// can postpone another one. A pull of all lists of a child counts as a usual one if few are usually due.
   private static func expectedRequests(
     _ database: Database, _ resources: [DaemonStatus.CachedResource]
   ) throws -> Int? {
@@ -42,7 +42,7 @@ extension CacheFacts {
     }
   }
 
-  /// The requests of the last good sync for a child beyond those of a usual sync (L6.5). 0 unless that sync was the
+  /// The requests of the last good sync for a child beyond those of a usual sync. 0 unless that sync was the
   /// first one, or requested all lists that are not empty. The latter are counted only if about as many were requested.
   private static func unusualRequests(
     of child: DaemonStatus.CachedResource, _ database: Database
@@ -92,7 +92,7 @@ extension CacheFacts {
     }
   }
 
-  /// Counts the lists of a child by indexes alone (S6.1).
+  /// Counts the lists of a child by indexes alone.
   private static func lists(of resource: String, _ database: Database) throws -> DaemonStatus.CachedLists {
     var lists = DaemonStatus.CachedLists()
     let counts = try database.first(

@@ -1,6 +1,6 @@
 internal import RosterCore
 
-/// The key of a record in a document of `changes`, as SQL. The key of a detail is that of its parent (L2.3), which is
+/// The key of a record in a document of `changes`, as SQL. The key of a detail is that of its parent, which is
 /// in the parent's table, or in the change that removed the parent.
 struct DocumentKey {
   /// A bare value; the JSON list of the parts if the key is composite.

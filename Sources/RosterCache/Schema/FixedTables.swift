@@ -4,7 +4,7 @@ internal import RosterCore
 enum FixedTables {
   static let create =
     [
-      // validators: trusted or distrusted (P15). distrusted_since: the time of the sync that found the lie. parent:
+      // validators: trusted or distrusted. distrusted_since: the time of the sync that found the lie. parent:
       // `each.of`; NULL for a resource with one list.
       """
       CREATE TABLE main.resources(
@@ -24,7 +24,7 @@ enum FixedTables {
       rejectsByDocument,
       // feed: the feed in cache_info. upstream: the upstream of the snapshot. pulled: the file of pulled pages that
       // rosterd made, by FileIdentity. held_until: the time before which the upstream held_by wants no page request, as
-      // it said at held_at (P11).
+      // it said at held_at.
       """
       CREATE TABLE main.cache_identity(
         one INTEGER PRIMARY KEY CHECK (one = 1), feed TEXT NOT NULL, upstream TEXT, digest_key BLOB NOT NULL,
@@ -44,7 +44,7 @@ enum FixedTables {
         kind INTEGER NOT NULL DEFAULT 0, highest TEXT, UNIQUE (list_id, address))
       """, "CREATE INDEX main.cache_pages_rejecting ON cache_pages(list_id) WHERE rejects > 0",
       // Records of the snapshot that no page of the last whole pull lists. absent: with `twice` the number of
-      // successive whole pulls that missed the record (P8), with `never` 1, and 0 if upstream has it. These records and
+      // successive whole pulls that missed the record, with `never` 1, and 0 if upstream has it. These records and
       // the keys of cache_pages together are all records.
       """
       CREATE TABLE main.cache_unlisted(
@@ -64,10 +64,10 @@ enum FixedTables {
   /// The lists of each resource, with the totals of the pages of the last whole pull. parent_id is 0 for the only list
   /// of a resource. repeats: duplicate keys. question: digest of what an incremental pull asks and looks for, and of
   /// the columns of ancestors on which that depends (`Family.questionColumns`); 0 without both. mark, whole_at and
-  /// missed: as resource_lists has them. token: the delta token, which no view has (I7.3).
+  /// missed: as resource_lists has them. token: the delta token, which no view has.
   /// The other columns are for the lists of a child. records, proof, state and error: as resource_lists has them.
   /// asked: JSON of the parent's `changed` columns at the last request. due_at: the time from which the list is
-  /// requested again although these columns are unchanged, in seconds since 1970 (E3). 0 is the next sync, and NULL no
+  /// requested again although these columns are unchanged, in seconds since 1970. 0 is the next sync, and NULL no
   /// time. `dueWhole` also means the next sync. not_found_at: the time of the first answer 404 or 410, in seconds since
   /// 1970; NULL if the last answer was another one.
   static let lists = """
@@ -80,10 +80,10 @@ enum FixedTables {
       not_found_at REAL, UNIQUE (resource_id, parent_id))
     """
 
-  /// `due_at` of a list whose last whole pull could not ask for all missing records (I1.1).
+  /// `due_at` of a list whose last whole pull could not ask for all missing records.
   static let dueWhole = -1
 
-  /// Seconds of the longest pause before a list is requested again that 404 or 410 answered (E7.4).
+  /// Seconds of the longest pause before a list is requested again that 404 or 410 answered.
   static let maxPause = 86_400
 
   /// A condition for `row` of `cache_lists`: the last whole pull could not ask for all missing records.
@@ -99,7 +99,7 @@ enum FixedTables {
     "CREATE INDEX main.cache_lists_missed ON cache_lists(resource_id, missed) WHERE missed IS NOT NULL",
   ]
 
-  /// Keys of records that something other than a page of a whole pull wrote or removed (I11.2). The next whole pull
+  /// Keys of records that something other than a page of a whole pull wrote or removed. The next whole pull
   /// transfers each page that lists one of them.
   static let overlaid = """
     CREATE TABLE main.cache_overlaid(

@@ -3,7 +3,7 @@ internal import RosterDecode
 internal import RosterDefinition
 
 extension Resource {
-  /// `resources.definition`: the JSON of `[resource.NAME]` with defaults filled in and secrets masked (T9.5).
+  /// `resources.definition`: the JSON of `[resource.NAME]` with defaults filled in and secrets masked.
   var definition: String { secretsMasked().definitionJSON }
 
   /// The requests and the reading of pages. Pages that were pulled by an equal definition are of use.
@@ -15,7 +15,7 @@ extension Resource {
     return pulled.definition
   }
 
-  /// True if a stored definition differs at most in keys that make no other records (C3.2).
+  /// True if a stored definition differs at most in keys that make no other records.
   func isLike(_ definition: String) -> Bool {
     if definition.utf8.elementsEqual(self.definition.utf8) { return true }
     return stored(definition)?.recordPart == secretsMasked().recordPart
@@ -28,7 +28,7 @@ extension Resource {
     return stored?.each == each && stored?.answers.noRecords.statuses == answers.noRecords.statuses
   }
 
-  /// The requests of the resource, and the way in which its pages are read (P12). If the list has a single page, no
+  /// The requests of the resource, and the way in which its pages are read. If the list has a single page, no
   /// value on it decides how the list continues. Then the place of the records does not belong to it. Secrets belong to
   /// it: another key may give another list.
   package var pulledList: [UInt8] {
@@ -40,7 +40,7 @@ extension Resource {
   }
 
   /// The request of an incremental pull, and the places that a pull reads to set the mark. `overlap` and `whole_every`
-  /// do not belong to it (I1.1). nil without `since`.
+  /// do not belong to it. nil without `since`.
   var sinceQuestion: String? {
     guard var since = secretsMasked().since else { return nil }
     since.overlap = Since.usualOverlap(since.form)
@@ -48,7 +48,7 @@ extension Resource {
     return JSONWriter(TOMLItem.table(since.definitionItems).json).text
   }
 
-  /// Identifies the list of the resource (P8). If it changes, records that are absent from the new list do not count as
+  /// Identifies the list of the resource. If it changes, records that are absent from the new list do not count as
   /// missing.
   var listed: String {
     let items = definitionItems

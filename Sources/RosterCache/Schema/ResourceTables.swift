@@ -44,7 +44,7 @@ final class ResourceTables: Sendable {
     isSearched = resource.columns.map { resource.search.contains($0.name) }
   }
 
-  /// True if a key is a text: one column, or the JSON list of several (R2).
+  /// True if a key is a text: one column, or the JSON list of several.
   var hasTextKey: Bool { resource.hasCompositeKey || key.map { resource.columns[$0].type.isText } ?? false }
   /// True if the table has a column of record ids. Otherwise an integer key, or the parent of a detail, is the id.
   var hasOwnIDs: Bool { hasTextKey || (parent != nil && !resource.isDetail) }
@@ -177,7 +177,7 @@ final class ResourceTables: Sendable {
     let last = ["extra TEXT", "first_sync INTEGER NOT NULL", "changed_sync INTEGER NOT NULL"]
     let parts = (parentColumn.map { [$0] } ?? []) + keyNames.map(quoted)
     var unique = isAlone || resource.isDetail ? [] : ["UNIQUE (\(parts.joined(separator: ", ")))"]
-    // The windows that list a key are looked up by the key alone (E10.3).
+    // The windows that list a key are looked up by the key alone.
     if isOfWindows { unique.append("UNIQUE (\((keyNames.map(quoted) + parts.prefix(1)).joined(separator: ", ")))") }
     return ["CREATE TABLE main.\(table)(\((first + columns + last + unique).joined(separator: ", ")))"]
       + resource.lists.map(create)
@@ -322,7 +322,7 @@ final class ResourceTables: Sendable {
   /// another definition, it is the JSON of the earlier one.
   var json: String { stored?.json ?? "SELECT \(jsonText()) FROM main.\(table) r WHERE r.\(id) = ?1" }
 
-  /// The same of the row `r`. A child begins with the record id of its parent (C1.1).
+  /// The same of the row `r`. A child begins with the record id of its parent.
   /// - Parameter isShown: includes `first_sync` and `changed_sync`, for people and programs that read the table.
   func jsonText(isShown: Bool = false) -> String {
     let columns = resource.columns.map { ($0.name, ValueSQL("r.\(quoted($0.name))", $0.type.form)) }

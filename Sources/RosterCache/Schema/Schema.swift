@@ -101,7 +101,7 @@ extension Database {
 
 /// The settings of `each` by which the lists of a child were chosen and requested last.
 enum ListRules {
-  /// If these settings have changed, the stored times say nothing about the next request of a list (E3). The next sync
+  /// If these settings have changed, the stored times say nothing about the next request of a list. The next sync
   /// then requests each list of the child. A list that it does not pull stays due.
   static func apply(_ schema: Schema, to database: Database) throws {
     for (name, definition) in try database.definitions() {
@@ -123,7 +123,7 @@ enum ListRules {
   }
 }
 
-/// Ensures that a record id is never given to another key (section 5). An integer key is its own record id. A text key
+/// Ensures that a record id is never given to another key. An integer key is its own record id. A text key
 /// gets the next number, and the highest number is kept when the table is dropped.
 enum RecordIDs {
   /// Stores the highest record id of a table that will be dropped.

@@ -1,6 +1,6 @@
 internal import RosterCore
 
-/// Definitions that differ from those of the stored tables (section 5). The stored tables stay unchanged until a sync
+/// Definitions that differ from those of the stored tables. The stored tables stay unchanged until a sync
 /// publishes: readers see the earlier definitions until then. Meanwhile a pull is compared with views that show the
 /// stored records in the columns of the new definition.
 struct WaitingDefinitions {

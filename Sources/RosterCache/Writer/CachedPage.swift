@@ -9,10 +9,10 @@ package struct CachedPage: Sendable, Equatable {
     /// The rows of this page are published.
     case published
     /// The page was received by a pull that was not published, possibly this one. It may be requested conditionally or
-    /// reused (P4).
+    /// reused.
     case kept
     /// As `kept`, but the removal guard or a dry run ended that pull: upstream must confirm the page, or it is pulled
-    /// again (P4.7).
+    /// again.
     case guarded
   }
 
@@ -46,8 +46,9 @@ package struct CachedPage: Sendable, Equatable {
   package let place: Int64
 }
 
-/// A known page that is part of this pull. Upstream says that it is unchanged (304), its body is the same byte for byte
-/// (P6), or it is reused from an interrupted pull (P4).
+/// A known page that is part of this pull. Upstream says that it is unchanged (304), its body is the same byte for
+/// byte,
+/// or it is reused from an interrupted pull.
 package struct ConfirmedPage: Sendable {
   /// Position of the page, as in `PageBody.number`.
   package var number: Int
@@ -130,7 +131,7 @@ extension CachedPage {
   }
 }
 
-/// Facts of the cache for the audit of validators (P15).
+/// Facts of the cache for the audit of validators.
 extension Cache {
   /// True if a published page of the resource leads to another one by a value of its answer.
   package func hasNextValue(of resource: String) throws -> Bool {

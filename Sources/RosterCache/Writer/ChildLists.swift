@@ -42,7 +42,7 @@ extension Cache {
     }
   }
 
-  /// Uses the lists that an interrupted sync has pulled (E8.1).
+  /// Uses the lists that an interrupted sync has pulled.
   private func useKept(
     _ index: Int, at now: Date, maxAge: Duration, planned: inout PlannedLists, in database: Database
   ) throws {
@@ -240,7 +240,7 @@ extension Cache {
 }
 
 extension Each {
-  /// Largest age of a list that an interrupted sync pulled, if the parent's `changed` columns are unchanged (E8.1).
+  /// Largest age of a list that an interrupted sync pulled, if the parent's `changed` columns are unchanged.
   fileprivate var maxKeptAge: Duration {
     switch wholeEvery {
     case .every(let period): min(period, .seconds(86_400))
@@ -266,7 +266,7 @@ extension Database {
     try count("SELECT snapshot IS NOT NULL FROM main.cache_resources WHERE name = ?1", .text(resource)) == 1
   }
 
-  /// True if a list of a child was published that is not one without a request (E4.1).
+  /// True if a list of a child was published that is not one without a request.
   func hasPulledList(of child: String) throws -> Bool {
     try count(
       """

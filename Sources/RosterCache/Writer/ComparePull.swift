@@ -57,7 +57,7 @@ extension Cache {
       isIncremental: scope.isIncremental)
   }
 
-  /// Counts the records whose parent the publication removes, and the records of the snapshot (E5.1).
+  /// Counts the records whose parent the publication removes, and the records of the snapshot.
   private func countRemovedWithParents(
     _ index: Int, total: inout ResourceComparison, in database: Database
   ) throws {
@@ -139,7 +139,7 @@ extension Cache {
     }
   }
 
-  /// With `ask`, a page of an incremental pull has keys that upstream may not have any more (I9.1).
+  /// With `ask`, a page of an incremental pull has keys that upstream may not have any more.
   func seenList(of resource: String) throws -> WantedList? {
     try performPull("find a pulled list") { database, file in
       let index = try self.index(of: resource)

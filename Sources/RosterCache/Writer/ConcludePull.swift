@@ -18,7 +18,7 @@ extension Cache {
   }
 
   /// - Parameter isDryRun: True if the next sync must ask upstream for each of the pages again, as after the removal
-  ///   guard (P4.7).
+  ///   guard.
   func concludePull(
     of sync: Int64, isGuarded: Bool, isDryRun: Bool = false, _ decisions: [String: RemovalDecision]
   ) throws {
@@ -69,6 +69,6 @@ extension Cache {
 }
 
 extension ResourceComparison {
-  /// The default without a decision. A rejected record of unknown key may be any of the missing ones (P9).
+  /// The default without a decision. A rejected record of unknown key may be any of the missing ones.
   var removal: RemovalDecision.Removal { rejectedUnknown == 0 ? .asDefined : .keepsAll }
 }

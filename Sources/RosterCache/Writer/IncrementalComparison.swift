@@ -1,8 +1,8 @@
 internal import RosterCore
 internal import RosterDecode
 
-/// Compares the pages of an incremental pull with the snapshot. It finds the winning record of each key (I6), and the
-/// records of the snapshot that `where` skips now (I5.2). Its cost depends on the received records only.
+/// Compares the pages of an incremental pull with the snapshot. It finds the winning record of each key, and the
+/// records of the snapshot that `where` skips now. Its cost depends on the received records only.
 struct IncrementalComparison {
   /// Kind of a received record.
   private enum Kind: Int64 {
@@ -98,9 +98,9 @@ struct IncrementalComparison {
   }
 
   /// Adds the keys of unchanged pages that no transferred page has, so that a key that has moved to another page is
-  /// found. The keys of rejected records are added too, because a rejected record is no parent (E1.2). A stored record
+  /// found. The keys of rejected records are added too, because a rejected record is no parent. A stored record
   /// wins against a rejected or skipped one. The marks of unchanged pages are not known. Therefore a key that a
-  /// transferred page has too makes the sync repeat the pull without unchanged pages (I6.1).
+  /// transferred page has too makes the sync repeat the pull without unchanged pages.
   private func receiveKept(_ found: inout ResourceComparison) throws {
     let pages = try database.rows(
       """

@@ -1,7 +1,7 @@
 internal import RosterCore
 internal import RosterDecode
 
-/// Notes of an incremental pull beside its records, which the next whole pull clears (I10, I11).
+/// Notes of an incremental pull beside its records, which the next whole pull clears.
 extension ResourcePublication {
   /// Notes the effect of writing a record of a page.
   mutating func note(_ outcome: RecordWriter.Outcome, of decoder: inout RecordDecoder) throws {
@@ -25,7 +25,7 @@ extension ResourcePublication {
     }
   }
 
-  /// True if no incremental pull would have asked for a record with that value at `since.at` (I10.1).
+  /// True if no incremental pull would have asked for a record with that value at `since.at`.
   private func isMissed(_ value: Int64?) -> Bool {
     if isUntold { return true }
     guard let since = plan.resource.since, since.at != nil, let mark else { return false }
@@ -43,7 +43,7 @@ extension ResourcePublication {
       """, in: scope)
   }
 
-  /// Ends the absence of records that an incremental pull received, because upstream has them (P8, `twice`).
+  /// Ends the absence of records that an incremental pull received, because upstream has them (`twice`).
   func forgetAbsence() throws {
     let received = found.isAsked ? "\(tables.keys.missing) c" : "\(tables.keys.pulled) c"
     try database.run(
@@ -63,13 +63,13 @@ extension ResourcePublication {
       .text(Resource.incrementalPrefix), .text("since!"))
   }
 
-  /// The number of missed records after a whole pull (I10.1); nil after any other pull, and without an earlier mark.
+  /// The number of missed records after a whole pull; nil after any other pull, and without an earlier mark.
   var missedNow: Int64? { !found.isIncremental && (isUntold || mark != nil) ? Int64(missed) : nil }
 
   /// False if a missing record of this list could not be asked for.
   var isSettled: Bool { decision.isSettled || found.missing == 0 }
 
-  /// The mark moves in the transaction that publishes the records (I4.1). An empty list keeps no mark:
+  /// The mark moves in the transaction that publishes the records. An empty list keeps no mark:
   /// when it is requested again, it may have records that are older.
   func writeMark() throws {
     let (moved, token) = move.stored

@@ -15,7 +15,7 @@ extension SinceHistory {
   }
 }
 
-/// Facts of the cache for incremental pulls (I1, I11).
+/// Facts of the cache for incremental pulls.
 extension Cache {
   func sinceHistory(of resource: String) throws -> SinceHistory {
     try performPull("read the mark") { database, _ in
@@ -38,7 +38,7 @@ extension Cache {
     }
   }
 
-  /// The resources of which a sync has pulled all records and found some that incremental pulls had missed (I10.2).
+  /// The resources of which a sync has pulled all records and found some that incremental pulls had missed.
   package func missed(in sync: Int64) throws -> [(resource: String, records: Int)] {
     try perform("read the cache") { database in
       try database.rows(
@@ -59,7 +59,7 @@ extension Cache {
   }
 
   /// Published pages whose stored records differ from the page, because an incremental pull has written or removed some
-  /// of them (I11.2). They are searched for once in a pull.
+  /// of them. They are searched for once in a pull.
   func expiredPages(of resource: String, list: Int64, _ database: Database) throws -> Set<Int64> {
     if let expired = pull.expired[list] { return expired }
     let plan = plans[try index(of: resource)]

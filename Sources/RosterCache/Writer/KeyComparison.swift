@@ -323,7 +323,7 @@ struct KeyComparison {
   }
 
   /// Removes keys of rejected records from the table if the pull also has a storable record of that key. The rejected
-  /// records do not count then (P7.11).
+  /// records do not count then.
   private func acceptStored() throws {
     try database.run(
       """

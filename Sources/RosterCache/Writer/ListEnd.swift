@@ -21,11 +21,11 @@ package struct ListEnd: Sendable, Equatable {
   package enum State: Sendable, Equatable {
     /// All its pages are known.
     case pulled
-    /// It has no records: it was not pulled, or the answer to an incremental pull says so (E4.1).
+    /// It has no records: it was not pulled, or the answer to an incremental pull says so.
     case empty
-    /// The reason, as one sentence (E7.1).
+    /// The reason, as one sentence.
     case failed(String)
-    /// Its parent disappeared (E7.3), with the reason.
+    /// Its parent disappeared, with the reason.
     case vanished(String)
   }
 
@@ -43,7 +43,7 @@ package struct ListEnd: Sendable, Equatable {
   package var count: Int?
   /// The change of the mark.
   package var mark = Since.MarkMove.stays
-  /// True if its incremental pull drifted too often, and its records are published all the same (I6.3).
+  /// True if its incremental pull drifted too often, and its records are published all the same.
   package var isWeak: Bool
 
   /// The end of that list.
@@ -64,13 +64,13 @@ package struct ListCounts: Sendable, Equatable {
   package var waiting = 0
   /// Lists that failed or vanished.
   package var failed = 0
-  /// Failed lists that 404 or 410 answered (E7.3).
+  /// Failed lists that 404 or 410 answered.
   package var notFound = 0
   /// Lists of `notFound` that the sync before had not lost.
   package var vanished = 0
-  /// Lists that were pulled, by this sync or by an interrupted one (E8.1).
+  /// Lists that were pulled, by this sync or by an interrupted one.
   package var obtained = 0
-  /// Lists that need no request (E4.1, R5.5).
+  /// Lists that need no request.
   package var empty = 0
   /// Lists among the obtained ones that were pulled whole.
   package var whole = 0
@@ -78,7 +78,7 @@ package struct ListCounts: Sendable, Equatable {
   package var wasEverPulled = false
 }
 
-/// Keys of records of the snapshot, for a control question (P16).
+/// Keys of records of the snapshot, for a control question.
 package struct LatestKeys: Sendable {
   /// The keys, those of the latest change first.
   package var keys: [MissingRecord.Key]

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import RosterCore
 internal import RosterDecode
 
-/// Chooses the lists of a child that a sync requests (E3).
+/// Chooses the lists of a child that a sync requests.
 struct ListPlanning {
   private let database: Database
   private let data: PullData
@@ -73,7 +73,7 @@ struct ListPlanning {
         """)
   }
 
-  /// The lists of the last windows are due in each sync (E10.2).
+  /// The lists of the last windows are due in each sync.
   private func wantRecent(_ id: Int64?) throws {
     guard let windows = each.windows, let column = data.plans[parent].resource.windowColumn else { return }
     for start in windows.recentStarts(at: now) {

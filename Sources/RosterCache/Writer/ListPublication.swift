@@ -4,7 +4,7 @@ internal import RosterDecode
 
 /// Publishes what belongs to the lists of a child besides their pages.
 extension ResourcePublication {
-  /// Removes the records whose parents are removed, with their lists (E5.1).
+  /// Removes the records whose parents are removed, with their lists.
   mutating func removeWithParents() throws {
     guard let parent = publication.family.parent(of: index), let column = tables.parentColumn else { return }
     let ids = try database.rows(
@@ -32,7 +32,7 @@ extension ResourcePublication {
     }
   }
 
-  /// True if the list would not have been requested for a change of its parent (I10.1).
+  /// True if the list would not have been requested for a change of its parent.
   func isUntold(_ list: CompleteList) throws -> Bool {
     guard plan.resource.each?.changed.isEmpty == false, !list.scope.isIncremental else { return false }
     return try database.count(
@@ -42,7 +42,7 @@ extension ResourcePublication {
       """, .integer(self.list.resource), .integer(list.scope.parent), .text(list.asked)) == 1
   }
 
-  /// Notes when a complete list is requested again (E3).
+  /// Notes when a complete list is requested again.
   /// - Parameter change: the change of the number of its records.
   func settle(_ complete: CompleteList, change: Int) throws {
     guard let each = plan.resource.each else { return }
@@ -93,7 +93,7 @@ extension ResourcePublication {
     return each.dueTime(after: last, path: complete.path, try database.pageDigest())
   }
 
-  /// Failed and vanished lists keep their records, and are requested again by the next sync (E7). After the second
+  /// Failed and vanished lists keep their records, and are requested again by the next sync. After the second
   /// answer 404 or 410 in succession the pauses grow with the time since the first one, so that they double.
   mutating func noteFailedLists() throws {
     let name = plan.resource.name
@@ -145,7 +145,7 @@ extension ResourcePublication {
 }
 
 extension Family {
-  /// A condition for `row` of `lists`: 404 or 410 is the answer, for the first time in succession (E7.3). ?2 is the
+  /// A condition for `row` of `lists`: 404 or 410 is the answer, for the first time in succession. ?2 is the
   /// name of the resource.
   static func hasVanished(_ row: String) -> String {
     """

@@ -55,7 +55,7 @@ struct ListQuestions {
   }
 
   /// Digest of all that kept pages of a list depend on: its question, and the parent's columns of `changed`. The list
-  /// changes with these columns, so that its earlier pages do not belong to it any more (E8.1).
+  /// changes with these columns, so that its earlier pages do not belong to it any more.
   func keptDigest(list: Int64, changed: [String]) throws -> Int64 {
     let question = try digest(list: list)
     if list == 0 || changed.isEmpty { return question }

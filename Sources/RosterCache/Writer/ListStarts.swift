@@ -4,17 +4,17 @@ internal import RosterDecode
 
 /// The result of the choice of a child's lists.
 package struct PlannedLists: Sendable, Equatable {
-  /// Number of whole pulls that `limit.budget` has no room for (I1.2).
+  /// Number of whole pulls that `limit.budget` has no room for.
   package var postponed = 0
   /// True if the last whole pull of one of these lists is older than twice `since.whole_every`.
   package var areLate = false
-  /// Number of pages of the lists that an interrupted sync has pulled (E8.1).
+  /// Number of pages of the lists that an interrupted sync has pulled.
   package var resumedPages = 0
   /// Time of the oldest answer in these lists; nil without such a list.
   package var earliestReceivedAt: Date?
 }
 
-/// Whether a requested list of a child is pulled whole (I1, E3.4).
+/// Whether a requested list of a child is pulled whole.
 extension Cache {
   /// Notes the starts of incremental pulls.
   /// - Parameter permits: True if the budget has room for that number of requests.
@@ -88,7 +88,7 @@ extension PlannedLists {
 }
 
 extension Each {
-  /// The time of the next whole pull of a list, in seconds since 1970; nil if no time is set (E3.4).
+  /// The time of the next whole pull of a list, in seconds since 1970; nil if no time is set.
   /// - Parameter path: JSON list of the keys of its ancestors.
   func dueTime(after wholeAt: Date, path: String, _ digest: PageDigest) -> Double? {
     guard case .every(let period) = wholeEvery else { return nil }

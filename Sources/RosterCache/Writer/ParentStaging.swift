@@ -69,7 +69,7 @@ struct ParentStaging {
     }
   }
 
-  /// If an earlier window has the record, it leaves that window, and its children go with it (E10.3).
+  /// If an earlier window has the record, it leaves that window, and its children go with it.
   private func isOwnedByLater(_ key: RecordKey, _ scope: ListScope) throws -> Bool {
     switch try owners?.owner(besides: scope.parent, key: key) {
     case nil: return false
@@ -124,7 +124,7 @@ extension PullData {
     try stageRemovedBelow(index)
   }
 
-  /// Records whose own parent is removed go with it (E5.1).
+  /// Records whose own parent is removed go with it.
   private func stageRemovedBelow(_ index: Int) throws {
     guard let parent = family.parent(of: index), let column = tables[index].parentColumn,
       try database.hasTable(of: plans[index].resource.name)

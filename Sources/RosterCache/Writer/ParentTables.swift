@@ -11,7 +11,7 @@ enum ParentTables {
     /// It will be requested.
     case wanted
     case pulled
-    /// It is empty (E4.1). It was not pulled if `answered` is NULL.
+    /// It is empty. It was not pulled if `answered` is NULL.
     case empty
     case failed
     case vanished
@@ -26,14 +26,14 @@ enum ParentTables {
   /// The question for a list in `row`: the parent's columns, and the start of an incremental pull.
   static func question(_ row: String) -> String { "\(row).asked || coalesce(char(10) || \(row).start, '')" }
 
-  /// A condition: the list needs no request (E4.1, R5.5). See `Family.asked`.
+  /// A condition: the list needs no request. See `Family.asked`.
   static let isEmpty = "substr(asked, 1, 7) = '\"empty\"'"
 
   /// - lists: lists of children. path: JSON list of the keys of the ancestors. facts: JSON of `ParentValues`. asked:
   ///   JSON of the parent's `changed` columns. answered: `Date` of its last answer, in seconds since 1970. start:
   ///   the mark or delta token of an incremental pull; NULL for a whole one. mark_before: the mark before the pull.
-  ///   mark, token: those after the pull; NULL if the old ones stay. is_weak: the incremental pull drifted too often
-  ///   (I6.3). is_resumed: an interrupted sync pulled it, and this one does not request it (E8.1). found: its
+  ///   mark, token: those after the pull; NULL if the old ones stay. is_weak: the incremental pull drifted too often.
+  /// is_resumed: an interrupted sync pulled it, and this one does not request it. found: its
   ///   comparison (`ResourceComparison.bytes`).
   /// - parents: records that this pull adds, or whose columns it changes. key: of the record in its list.
   /// - removed_parents: records that the publication removes.
@@ -61,7 +61,7 @@ enum ParentTables {
       "INSERT INTO temp.lists(list, resource, path, state) SELECT id, resource, path, 0 FROM next.list")
   }
 
-  /// Makes a list that an interrupted sync has pulled to its end part of this pull (E8.1).
+  /// Makes a list that an interrupted sync has pulled to its end part of this pull.
   /// - Parameter state: `pulled`, or `empty` if an incremental pull is planned, and the kept one has found that the
   ///   list is empty.
   static func resume(_ list: Int64, as state: State = .pulled, in database: Database) throws {
@@ -168,7 +168,7 @@ struct Family {
   }
 
   /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. "empty" is in
-  /// front of it if the list needs no request (E4.1, R5.5).
+  /// front of it if the list needs no request.
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
     let columns = tables.first { $0.resource.name == each.parent }?.resource.columns ?? []
@@ -181,7 +181,7 @@ struct Family {
       "CASE WHEN \(isEmpty(child, each, facts)) THEN '\"empty\"' ELSE '' END || json_array(\(values.joined(separator: ", ")))"
   }
 
-  /// A condition: a column that the request names is NULL or empty, or `each.empty` is true (E4.1, R5.5).
+  /// A condition: a column that the request names is NULL or empty, or `each.empty` is true.
   private func isEmpty(_ child: Resource, _ each: Each, _ facts: String) -> String {
     let unnamed = child.parentColumns.map { "coalesce(\($0.column.value(in: facts)), '') = ''" }
     let all = each.empty.map { table in
@@ -192,7 +192,7 @@ struct Family {
   }
 
   /// True for a stored record that this pull neither misses, rejects nor removes, and for whose ancestors the same
-  /// holds (E1.2). A record that the last whole pull of its list missed counts as missed.
+  /// holds. A record that the last whole pull of its list missed counts as missed.
   func isPublished(_ index: Int, row: String) -> String {
     let table = tables[index]
     let keys = table.keys

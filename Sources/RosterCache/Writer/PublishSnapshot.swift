@@ -94,7 +94,7 @@ extension SnapshotPublication {
     return record
   }
 
-  /// A fresh sync restores trust in validators; a lie ends it (P15.6).
+  /// A fresh sync restores trust in validators; a lie ends it.
   private func writeTrust() throws {
     if pull.isFresh {
       try database.run(
@@ -117,7 +117,7 @@ extension SnapshotPublication {
     }
   }
 
-  /// Notes the records that this sync has not written, and that have other values by another definition (C6.5). Returns
+  /// Notes the records that this sync has not written, and that have other values by another definition. Returns
   /// their number.
   private func noteStaying(_ index: Int) throws -> Int {
     let tables = data.tables[index]

@@ -25,7 +25,7 @@ struct PullData {
     tables[index].keepsRecords ? try ListID(plans[index].resource.name, parent: parent, in: database) : nil
   }
 
-  /// Call this for every page that is read. Throws CancellationError after an interruption (P13).
+  /// Call this for every page that is read. Throws CancellationError after an interruption.
   func onPage() throws {
     tick()
     if interruption.isWanted { throw CancellationError() }
@@ -130,12 +130,12 @@ struct CompleteList {
   var answered: Double?
   /// JSON list of the keys of its ancestors.
   var path: String
-  /// True if it is empty without a pull, or by the answer to an incremental one (E4.1).
+  /// True if it is empty without a pull, or by the answer to an incremental one.
   var isEmpty: Bool
   /// The mark or the delta token after the pull; nil if the old one stays.
   var mark: String?
   var token: String?
-  /// True if its incremental pull drifted too often (I6.3).
+  /// True if its incremental pull drifted too often.
   var isWeak: Bool
 
   func move(_ since: Since?) -> Since.MarkMove {

@@ -9,17 +9,17 @@ struct PullFacts {
   var pauses = RequestPauses()
   /// Resources whose published pages are ignored in this pull, so that each is transferred whole.
   var forgotten: Set<String> = []
-  /// Resources whose validators lied in a sync that was not published yet (P15). They outlive the sync.
+  /// Resources whose validators lied in a sync that was not published yet. They outlive the sync.
   var lying: Set<String> = []
   /// Resources whose validators were distrusted when the sync began.
   var distrusted: Set<String> = []
-  /// True if everything is transferred again (L1).
+  /// True if everything is transferred again.
   var isFresh = false
   /// Resources for which only the changed records are pulled.
   var incremental: Set<String> = []
   /// The questions of each resource. An entry is added when it is first needed.
   var questions: [String: ListQuestions] = [:]
-  /// Published pages with a record that an incremental pull has written or removed since (I11.2), by the id of the
+  /// Published pages with a record that an incremental pull has written or removed since, by the id of the
   /// list. A list without such a page, or one that was not searched yet, has no entry.
   var expired: [Int64: Set<Int64>] = [:]
   /// Published pages that belong to this pull. The number may be too high, never too low.
@@ -29,7 +29,7 @@ struct PullFacts {
   /// Child lists whose published pages are ignored, as in `forgotten`.
   var forgottenLists: Set<Int64> = []
 
-  /// True if validators of this resource are neither sent nor stored (P15.6).
+  /// True if validators of this resource are neither sent nor stored.
   func ignoresValidators(of resource: String) -> Bool {
     !isFresh && (distrusted.contains(resource) || lying.contains(resource))
   }
@@ -67,11 +67,11 @@ struct PullKey {
 }
 
 /// Times in which no request was allowed: `limit.budget` was used up, or upstream had sent a Retry-After. The age at
-/// which a kept page or list is used again does not include them (E8.1).
+/// which a kept page or list is used again does not include them.
 package struct RequestPauses: Sendable, Equatable {
   /// The pauses in the order of time.
   private var all: [Range<Date>] = []
-  /// Addresses of the questions of `by_key` whose answers ended a sync with a pause (E7.8).
+  /// Addresses of the questions of `by_key` whose answers ended a sync with a pause.
   package private(set) var questions: Set<String> = []
 
   /// No pause.
@@ -105,7 +105,7 @@ package struct RequestPauses: Sendable, Equatable {
   }
 }
 
-/// The time before which upstream wants no page request, kept over restarts (P11). It belongs to one upstream. Losing
+/// The time before which upstream wants no page request, kept over restarts. It belongs to one upstream. Losing
 /// it costs upstream one request.
 extension Cache {
   /// The time that an earlier process stored; nil if it stored no time for this upstream.

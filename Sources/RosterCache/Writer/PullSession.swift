@@ -10,7 +10,7 @@ package struct PullSession: Sendable {
 
   // MARK: What earlier pulls know
 
-  /// Begins a sync that transfers everything again (L1): forgets the pages that an earlier one kept.
+  /// Begins a sync that transfers everything again: forgets the pages that an earlier one kept.
   package nonisolated(nonsending) func beginFresh() async throws {
     try await cache.beginFresh()
   }
@@ -48,7 +48,7 @@ package struct PullSession: Sendable {
     try await cache.hasRecords(resource, in: place)
   }
 
-  /// True if the records of a transferred page differ from its stored records (P15.3). The rest of the body does not
+  /// True if the records of a transferred page differ from its stored records. The rest of the body does not
   /// matter.
   package nonisolated(nonsending) func differs(_ page: PageBody) async throws -> Bool {
     try await cache.differs(page)
@@ -68,7 +68,7 @@ package struct PullSession: Sendable {
     try await cache.confirm(resource, pages: pages, in: place)
   }
 
-  /// Drops the pulled pages of a resource, or of one of its lists, because they do not fit together (P7). The sync
+  /// Drops the pulled pages of a resource, or of one of its lists, because they do not fit together. The sync
   /// ignores its known pages from here on, so that the next pull requests every page whole.
   /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
   package nonisolated(nonsending) func discard(
@@ -77,7 +77,7 @@ package struct PullSession: Sendable {
     try await cache.discard(resource, in: place, keepsPublished: keepsPublished)
   }
 
-  /// Drops the pulled pages of a resource, and all pages that its validators confirmed: they lied (P15). The validators
+  /// Drops the pulled pages of a resource, and all pages that its validators confirmed: they lied. The validators
   /// are not used until another definition or a fresh sync is published, even if this sync is not published.
   package nonisolated(nonsending) func distrust(_ resource: String) async throws {
     try await cache.distrust(resource)
@@ -104,13 +104,13 @@ package struct PullSession: Sendable {
     try await cache.wantedLists(of: resource, after: number, limit: limit)
   }
 
-  /// Ends lists. The pages of a complete one are kept until they are published (E8.1).
+  /// Ends lists. The pages of a complete one are kept until they are published.
   package nonisolated(nonsending) func endLists(_ ends: [ListEnd]) async throws {
     try await cache.endLists(ends)
   }
 
-  /// Requests lists again, because their pages did not fit together (P7).
-  /// - Parameter asksWhole: True if upstream refused to continue their incremental pulls instead (I7.2, I8.1).
+  /// Requests lists again, because their pages did not fit together.
+  /// - Parameter asksWhole: True if upstream refused to continue their incremental pulls instead.
   package nonisolated(nonsending) func pullAgain(
     _ resource: String, places: [ListPlace], asksWhole: Bool = false
   ) async throws {
@@ -130,7 +130,7 @@ package struct PullSession: Sendable {
   // MARK: Comparison and missing records
 
   /// Compares the pulled pages of resources without parents with the snapshot, in the order of the definitions. Every
-  /// page is a sign of life (S4). Throws CancellationError if `interruptPublish` or a cancelled task ended it (P13).
+  /// page is a sign of life. Throws CancellationError if `interruptPublish` or a cancelled task ended it.
   package nonisolated(nonsending) func compare() async throws -> ComparedPull {
     ComparedPull(session: self, found: try await cache.endingWithTask { try await $0.compare() })
   }
@@ -140,7 +140,7 @@ package struct PullSession: Sendable {
     try await cache.rejected(resource, limit: limit)
   }
 
-  /// The first rejected record of unknown key on the pages of the last `compare` (P9.13).
+  /// The first rejected record of unknown key on the pages of the last `compare`.
   package nonisolated(nonsending) func firstOfUnknownKey(_ resource: String) async throws -> RejectedRecord? {
     try await cache.firstOfUnknownKey(resource)
   }
@@ -162,8 +162,8 @@ package struct PullSession: Sendable {
     try await cache.notFound(resource)
   }
 
-  /// Keeps an answer of `by_key` (P8), scanned as an answer, for this sync. Its records are kept in the snapshot and
-  /// updated. A record that cannot be stored keeps its last good version (P9). Records that were not requested are
+  /// Keeps an answer of `by_key`, scanned as an answer, for this sync. Its records are kept in the snapshot and
+  /// updated. A record that cannot be stored keeps its last good version. Records that were not requested are
   /// ignored. No later sync uses the answer.
   /// - Parameter notFound: The keys that upstream does not have, by this answer.
   package nonisolated(nonsending) func keep(_ answer: PageBody, notFound: [String]) async throws {
@@ -171,20 +171,20 @@ package struct PullSession: Sendable {
   }
 
   /// Keys of storable records on the last page that this sync received. Without such a page: of one that an
-  /// interrupted sync received, else of an unchanged one (P16).
+  /// interrupted sync received, else of an unchanged one.
   package nonisolated(nonsending) func seenKeys(
     _ resource: String, list: Int64, limit: Int
   ) async throws -> [MissingRecord.Key] {
     try await cache.seenKeys(resource, list: list, limit: limit)
   }
 
-  /// A list of a child whose pages in this sync have a storable record, for a control question (P16). nil if no list
+  /// A list of a child whose pages in this sync have a storable record, for a control question. nil if no list
   /// has one.
   package nonisolated(nonsending) func seenList(of resource: String) async throws -> WantedList? {
     try await cache.seenList(of: resource)
   }
 
-  /// Keys for a control question (I9.2): of the records of the snapshot that changed last, in this list, else in one
+  /// Keys for a control question: of the records of the snapshot that changed last, in this list, else in one
   /// other list. Records that this pull misses are left out. A record that the last whole pull missed comes last,
   /// because upstream has probably deleted it. nil if no record is left.
   package nonisolated(nonsending) func latestKeys(
@@ -197,8 +197,8 @@ package struct PullSession: Sendable {
 
   /// Keeps the composition of a whole pull, so that readers can compare it with the snapshot.
   /// - Parameters:
-  ///   - isGuarded: True if the removal guard stopped the pull (P8): the next sync pulls its pages without a validator
-  ///     again (P4).
+  ///   - isGuarded: True if the removal guard stopped the pull: the next sync pulls its pages without a validator
+  ///     again.
   ///   - decisions: The decisions of the publication about missing records, if it made any.
   package nonisolated(nonsending) func concludePull(
     of sync: Int64, isGuarded: Bool, _ decisions: [String: RemovalDecision]
@@ -227,8 +227,8 @@ package struct ComparedPull: ~Copyable, Sendable {
     try await session.cache.stageParents(resource, decision: decision)
   }
 
-  /// Decides which lists of a child this sync requests (E3), and which of them it pulls whole (I1). Lists that an
-  /// interrupted sync has pulled to their end become part of the pull (E8.1).
+  /// Decides which lists of a child this sync requests, and which of them it pulls whole. Lists that an
+  /// interrupted sync has pulled to their end become part of the pull.
   /// - Parameters:
   ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
   ///   - permits: True if the budget has room for that number of requests.
@@ -267,7 +267,7 @@ package struct ComparedPull: ~Copyable, Sendable {
   }
 
   /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
-  /// and deletes expired history. If nothing is new (P5), it writes only that row and those of `sync_resources`.
+  /// and deletes expired history. If nothing is new, it writes only that row and those of `sync_resources`.
   ///
   /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it: then nothing has changed.
   /// - Parameters:
@@ -285,7 +285,7 @@ package struct ComparedPull: ~Copyable, Sendable {
 }
 
 extension Cache {
-  /// Interrupts the work when the task is cancelled (P13).
+  /// Interrupts the work when the task is cancelled.
   fileprivate nonisolated(nonsending) func endingWithTask<Result>(
     _ work: (Cache) async throws -> Result
   ) async throws -> Result {

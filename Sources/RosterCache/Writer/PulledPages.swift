@@ -123,7 +123,7 @@ extension Cache {
   }
 
   /// Notes pages that were transferred although they are unchanged, or that have another validator now, and kept pages
-  /// that upstream confirmed. The next sync does not transfer them again (P4). Returns true if there are any.
+  /// that upstream confirmed. The next sync does not transfer them again. Returns true if there are any.
   private func noteSeen(
     _ resource: String, place: ListPlace, pages: [ConfirmedPage], of index: Int, in database: Database
   ) throws -> Bool {
@@ -144,7 +144,7 @@ extension Cache {
   }
 
   /// Notes the published pages that upstream confirmed in this pull (304), before a time without requests. The next
-  /// sync does not request them again (P4.2). The lists of children are kept as wholes (E8.1).
+  /// sync does not request them again. The lists of children are kept as wholes.
   func noteConfirmed(in database: Database) throws {
     for (index, plan) in plans.enumerated() {
       let question = try questions(of: plan.resource.name, database).common

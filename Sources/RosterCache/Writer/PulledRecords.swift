@@ -95,7 +95,7 @@ struct PulledRecords: ~Copyable {
     return .rejected
   }
 
-  /// If a key occurs more than once on pages, the last occurrence wins (P7). A record of an answer counts if its key
+  /// If a key occurs more than once on pages, the last occurrence wins. A record of an answer counts if its key
   /// was asked for.
   private mutating func counts(_ own: Int64) throws -> Bool {
     if part == .pages, !hasRepeats { return true }

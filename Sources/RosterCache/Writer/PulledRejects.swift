@@ -17,7 +17,7 @@ extension Cache {
     }
   }
 
-  /// The first rejected record of unknown key (P9.13). nil if only answers of `by_key` have such records.
+  /// The first rejected record of unknown key. nil if only answers of `by_key` have such records.
   func firstOfUnknownKey(_ resource: String) throws -> RejectedRecord? {
     try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)

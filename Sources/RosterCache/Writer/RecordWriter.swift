@@ -90,7 +90,7 @@ final class RecordWriter {
     case added(Int64)
     case same
     case changed
-    /// A later window has the record (E10.3).
+    /// A later window has the record.
     case ownedByLater
   }
 

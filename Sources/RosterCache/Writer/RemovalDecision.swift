@@ -7,14 +7,14 @@ package struct RemovalDecision: Sendable, Equatable {
   package enum Removal: Sendable, Equatable {
     /// Missing records are kept: the control question failed, or a record of unknown key was rejected.
     case keepsAll
-    /// The definition decides (P8): missing records are removed, or those that two successive whole pulls have missed.
+    /// The definition decides: missing records are removed, or those that two successive whole pulls have missed.
     /// With `ask`, `by_key` was not asked.
     case asDefined
     /// Missing records are removed if `by_key` was asked for them in this sync, and did not find them.
     case notFound
   }
 
-  /// The proof that the pull is complete (P7), the strongest first.
+  /// The proof that the pull is complete, the strongest first.
   package enum Proof: String, Sendable, CaseIterable { case count, end, since, weak }
 
   /// The decision about records that the pull has missed.
@@ -41,12 +41,12 @@ package struct RemovalDecision: Sendable, Equatable {
 }
 
 extension RemovalDecision {
-  /// The query for the ids of records of a list to remove (P8). nil if no record is removed.
+  /// The query for the ids of records of a list to remove. nil if no record is removed.
   func removalQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
     let rule = plan.resource.removal
     let missing = KeyTables(isText: plan.hasTextKeys).missing
     if found.isIncremental {
-      // The rejected record may be a later version of any of them (P9.10).
+      // The rejected record may be a later version of any of them.
       if found.rejectedUnknown > 0 { return nil }
       guard found.missing + found.asked > 0 else { return nil }
       return """
@@ -63,8 +63,8 @@ extension RemovalDecision {
     return "SELECT record_id FROM \(missing) WHERE resource = ?1 AND list = ?2 AND \(isRemoved) ORDER BY record_id"
   }
 
-  /// A condition for rows of `missing` after an incremental pull: the record is removed. Either `where` skips it now
-  /// (I5.2), or `by_key` did not find it.
+  /// A condition for rows of `missing` after an incremental pull: the record is removed. Either `where` skips it now,
+  /// or `by_key` did not find it.
   func isRemoved(comparison found: ResourceComparison) -> String {
     let isSkipped = found.isAsked ? "false" : "NOT answered"
     let isMissing =
@@ -76,7 +76,7 @@ extension RemovalDecision {
     return "(\(isSkipped) OR \(isMissing))"
   }
 
-  /// Query for the ids of records that this pull misses for the first time and that stay (P8). nil if the definition
+  /// Query for the ids of records that this pull misses for the first time and that stay. nil if the definition
   /// keeps no such record.
   func firstMissedQuery(for plan: RecordPlan, comparison found: ResourceComparison) -> String? {
     let rule = plan.resource.removal
@@ -113,7 +113,7 @@ extension RemovalDecision.Removal {
 }
 
 extension ResourceComparison {
-  /// Number of missing records that would be removed if nothing held them back (P8.4).
+  /// Number of missing records that would be removed if nothing held them back.
   package func leaving(by rule: Resource.Removal) -> Int {
     if isIncremental { return rejectedUnknown == 0 ? missing : 0 }
     return switch rule {

@@ -1,4 +1,4 @@
-/// The comparison of one resource's pulled pages with the snapshot, on which P7, P8 and P9 depend.
+/// The comparison of one resource's pulled pages with the snapshot. Proofs, removals and rejects depend on it.
 package struct ResourceComparison: Sendable, Equatable {
   /// `Resource.name`.
   package var resource: String
@@ -7,10 +7,10 @@ package struct ResourceComparison: Sendable, Equatable {
   /// Number of different keys on these pages.
   package var distinct = 0
   /// Further occurrences of a key. In a list by `number` or `offset` they are a sign of drift; in others the last one
-  /// wins (P7).
+  /// wins.
   package var repeats = 0
   /// Further occurrences of the key of a rejected or skipped record, in a storable record or another rejected or
-  /// skipped one. Such a record is counted twice and may hide that another one was missed (P7).
+  /// skipped one. Such a record is counted twice and may hide that another one was missed.
   package var passedRepeats = 0
   /// Records that cannot be stored.
   package var rejected = 0
@@ -25,25 +25,25 @@ package struct ResourceComparison: Sendable, Equatable {
   /// Records of the snapshot.
   package var snapshot = 0
   /// True if the snapshot's records belong to another list, because of another `path`, `key`, `records`, `where`,
-  /// `shape` or parent. Missing records are then removed without a guard, and are not requested by key (P8).
+  /// `shape` or parent. Missing records are then removed without a guard, and are not requested by key.
   package var listChanged = false
 
-  /// True if only the changed records were pulled. A missing record is then one that `where` skips now (I5.2).
+  /// True if only the changed records were pulled. A missing record is then one that `where` skips now.
   package var isIncremental = false
-  /// The pages of an incremental pull have keys only, and `by_key` is asked for each of them (I9.1).
+  /// The pages of an incremental pull have keys only, and `by_key` is asked for each of them.
   package var isAsked = false
   /// Number of keys to ask for.
   package var asked = 0
-  /// Keys that occur on two pages of an incremental pull (I6.2).
+  /// Keys that occur on two pages of an incremental pull.
   package var acrossPages = 0
-  /// Keys of unchanged pages of an incremental pull that a transferred page has too (I6.1).
+  /// Keys of unchanged pages of an incremental pull that a transferred page has too.
   package var keptRepeats = 0
   /// Elements of all pages of an incremental pull.
   package var received = 0
 
-  /// Records of the snapshot that `where` skips now, in incremental pulls of a child's lists (I5.2).
+  /// Records of the snapshot that `where` skips now, in incremental pulls of a child's lists.
   package var skippedNow = 0
-  /// Records of the snapshot that go with their removed parents (E5.1).
+  /// Records of the snapshot that go with their removed parents.
   package var removedWithParents = 0
 }
 
@@ -114,7 +114,7 @@ extension ResourceComparison {
     rejected += list.rejected
     skipped += list.skipped
     if list.isIncremental {
-      // Not even these go beside a reject of unknown key (P9.10).
+      // Not even these go beside a reject of unknown key.
       if list.rejectedUnknown == 0 { skippedNow += list.missing }
       asked += list.asked
       return

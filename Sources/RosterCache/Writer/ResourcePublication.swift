@@ -23,17 +23,17 @@ struct ResourcePublication {
   private(set) var mark: Mark?
   /// The change of that mark.
   private(set) var move = Since.MarkMove.stays
-  /// True if a reject of unknown key keeps a record of the list at hand that an incremental pull would remove (P9.10).
+  /// True if a reject of unknown key keeps a record of the list at hand that an incremental pull would remove.
   /// The mark stays then, and the next pull transfers the pages again.
   private(set) var isHeldBack = false
   /// Digest of the question of the list at hand; 0 if nothing depends on it.
   private(set) var question: Int64
   private let questions: ListQuestions
-  /// True if the list at hand is empty without a pull, or by the answer to an incremental one (E4.1).
+  /// True if the list at hand is empty without a pull, or by the answer to an incremental one.
   private(set) var isEmpty = false
-  /// True if a change of the list at hand counts as missed, because no column of `changed` shows it (I10.1).
+  /// True if a change of the list at hand counts as missed, because no column of `changed` shows it.
   private(set) var isUntold = false
-  /// Records of a whole pull that no incremental pull would have requested (I10.1).
+  /// Records of a whole pull that no incremental pull would have requested.
   var missed = 0
   /// The same over all lists of a child; nil without a whole pull after an earlier one.
   private var missedInLists: Int64?
@@ -153,7 +153,7 @@ struct ResourcePublication {
     isEmpty = complete.isEmpty
     (mark, missed) = (try storedMark(), 0)
     isHeldBack = try holdsBack()
-    // The next pull must ask again for keys that could not be asked for (I9.2).
+    // The next pull must ask again for keys that could not be asked for.
     let isUnasked = found.isAsked && !decision.isSettled
     move = isUnasked || isHeldBack ? .stays : complete.move(plan.resource.since)
   }
@@ -193,7 +193,7 @@ struct ResourcePublication {
       .text(plan.resource.definition), Value(plan.resource.each?.parent))
   }
 
-  /// The weakest proof of the resource's lists (E6.1). They differ only if some are pulled incrementally.
+  /// The weakest proof of the resource's lists. They differ only if some are pulled incrementally.
   private func proof() throws -> RemovalDecision.Proof {
     guard plan.resource.each != nil, plan.resource.since != nil else { return decision.proof }
     let found = try database.rows(
@@ -236,8 +236,8 @@ struct ResourcePublication {
       // A page with a record of a later window must be written again when that window has lost it.
       var facts = facts
       if isOwnedByLater { (facts.digest, facts.validator) = (0, Validator()) }
-      // The next pull must ask for its keys again if one of them could not be asked for (I9.2). The same holds if a
-      // record may change again within the same time stamp (I9.3).
+      // The next pull must ask for its keys again if one of them could not be asked for. The same holds if a
+      // record may change again within the same time stamp.
       if !found.isAsked || (decision.isSettled && isSettled(facts)) { try pages.write(facts, pulled.number) }
     }
   }

@@ -195,7 +195,7 @@ final class Staging {
   }
 
   /// Notes that the pages of this pull are whole, and the decisions about them.
-  /// - Parameter isGuarded: True if upstream must confirm each of the pages before another sync uses it (P4.7).
+  /// - Parameter isGuarded: True if upstream must confirm each of the pages before another sync uses it.
   func conclude(_ conclusion: PullConclusion, isGuarded: Bool) throws {
     try database.transaction("BEGIN") {
       try database.run("DELETE FROM next.decision")

@@ -8,16 +8,16 @@ internal import RosterCore
 ///   whose pull is whole; NULL if no pull is, or if a page was added since.
 /// - decision: the removals of a concluded pull, and which of its resources were pulled incrementally.
 /// - list: lists of children with pages. path: JSON list of the keys of the ancestors. The columns from asked on
-///   describe a list that was pulled to its end (E8.1), and are NULL otherwise. asked: the question then. ended_at: the
+///   describe a list that was pulled to its end, and are NULL otherwise. asked: the question then. ended_at: the
 ///   time of its oldest answer. answered, count, mark and token: as in `temp.lists`.
 /// - page: pages, and answers of `by_key`, which have no address. number: the place in this pull; NULL if the page is
 ///   not part of it, or not yet. position: the place in the pull that received it. sync: that pull. is_guarded:
-///   upstream must confirm the page first (P4.7). question: digest of the question by which it was read; NULL without
+///   upstream must confirm the page first. question: digest of the question by which it was read; NULL without
 ///   one.
 /// - body: the bodies of pages. They are apart, because a change of a row writes all of it again.
 /// - same: the rows of `temp.same` for lists that were pulled to their end, and for a concluded pull.
 /// - seen: pages that were confirmed or sent again, with the validator of that answer.
-/// - lie: resources whose validators lied (P15). pause: times without requests (E8.1, E7.8).
+/// - lie: resources whose validators lied. pause: times without requests.
 enum StagingTables {
   static let create = [
     """

@@ -11,7 +11,7 @@ struct StoredRecords {
 
   private let select: Statement
   private let columns: Int
-  /// True if a publication gives the documents other members: each record is in `changes` then (C6.5).
+  /// True if a publication gives the documents other members: each record is in `changes` then.
   private let hasOtherMembers: Bool
   /// The lists of the definition.
   let lists: [StoredList]
@@ -54,7 +54,7 @@ struct StoredRecords {
     return found
   }
 
-  /// True if the parts that differ have only another order of members (P5.4).
+  /// True if the parts that differ have only another order of members.
   private func isOnlyOrder(_ found: RecordDifference, _ row: Row, _ decoder: inout RecordDecoder) throws -> Bool {
     for column in found.columns where !row.equals(Int32(column + 1), decoder.column(column), ignoresOrder: true) {
       return false

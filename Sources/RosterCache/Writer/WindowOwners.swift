@@ -1,7 +1,7 @@
 internal import RosterCore
 internal import RosterDecode
 
-/// Decides which window owns a record that several windows list, because upstream includes both bounds (E10.3). The
+/// Decides which window owns a record that several windows list, because upstream includes both bounds. The
 /// lists are gone over from the last window to the first one.
 final class WindowOwners {
   /// The record in another window's list.

@@ -37,7 +37,7 @@ package struct AnswerRules: Sendable, Equatable {
 }
 
 extension Resource.Condition.Test {
-  /// True for each value, so that a member of an answer is no sign of a fault (R7.2).
+  /// True for each value, so that a member of an answer is no sign of a fault.
   package static let any = Self.differs([])
 
   /// True if a value fulfils the test. Null counts as absent, and numbers are compared by value.

@@ -1,5 +1,5 @@
 extension Resource {
-  /// The types of storable values (P9); `json` accepts any value. The raw value is the name in a definition and in the
+  /// The types of storable values; `json` accepts any value. The raw value is the name in a definition and in the
   /// cache. `RosterDecode/RowMemory.swift` says which values are storable.
   package enum ColumnType: String, Sendable, CaseIterable { case text, integer, real, boolean, json, timestamp }
 }

@@ -110,7 +110,7 @@ extension Timestamp {
     return "/Date(\(milliseconds)\(suffix)"
   }
 
-  /// The form of the bytes if they are a time of another form than `form` (I2.8); else nil.
+  /// The form of the bytes if they are a time of another form than `form`; else nil.
   package static func otherForm(of bytes: UnsafeBufferPointer<UInt8>, than form: TimeForm) -> TimeForm? {
     guard form.isText else { return nil }
     return TimeForm.allCases.first { other in
@@ -119,8 +119,8 @@ extension Timestamp {
   }
 }
 
-/// `{today}`, `{today-Nd}`, `{today:FORM}` and `{today-Nd:FORM}` in a text: midnight UTC, N days ago (R6.1). FORM is
-/// one of those of `{since:FORM}` (R6.2). Any other text in braces is literal (R6.3).
+/// `{today}`, `{today-Nd}`, `{today:FORM}` and `{today-Nd:FORM}` in a text: midnight UTC, N days ago. FORM is
+/// one of those of `{since:FORM}`. Any other text in braces is literal.
 package struct DayText: Sendable, Equatable {
   private let text: String
 
@@ -183,7 +183,7 @@ package struct DayText: Sendable, Equatable {
 }
 
 extension Resource {
-  /// The definition with the days in its requests filled in (R6.1).
+  /// The definition with the days in its requests filled in.
   package func dated(_ now: Date) -> Resource {
     var dated = self
     dated.path = DayText(path).filled(at: now)

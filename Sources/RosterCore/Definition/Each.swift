@@ -1,9 +1,9 @@
-/// `[resource.NAME.each]`: the resource has one list for each record of its parent (E1).
+/// `[resource.NAME.each]`: the resource has one list for each record of its parent.
 package struct Each: Sendable, Equatable {
   /// How often each list is pulled whole.
   package enum Whole: Sendable, Equatable {
     case inEachSync
-    /// Again at an age between half of this time and all of it (E3.4).
+    /// Again at an age between half of this time and all of it.
     case every(Duration)
     case never
   }
@@ -24,11 +24,11 @@ package struct Each: Sendable, Equatable {
 
   /// Name of the parent resource (`of`).
   package var parent: String
-  /// A list is pulled again if one of these columns of its parent changed (E3.2).
+  /// A list is pulled again if one of these columns of its parent changed.
   package var changed: [String]
   /// How often each list is pulled whole.
   package var wholeEvery: Whole
-  /// If all conditions of one of these are true, the list is empty and not requested (E4.1); empty without `empty`.
+  /// If all conditions of one of these are true, the list is empty and not requested; empty without `empty`.
   package var empty: [[ParentCondition]]
   /// Statuses under an older name of `no_records`; nil if the definition lacks it.
   package var emptyStatuses: [Int]?
@@ -36,7 +36,7 @@ package struct Each: Sendable, Equatable {
   /// The windows of the parent; nil if it has other records. Not a key: the parent's definition decides.
   package var windows: Windows?
 
-  /// `wholeEvery` nil means the default of the contract. `empty` is one table of conditions.
+  /// `wholeEvery` nil means the documented default. `empty` is one table of conditions.
   package init(
     of parent: String, changed: [String] = [], wholeEvery: Whole? = nil, empty: [ParentCondition] = []
   ) {
@@ -60,14 +60,14 @@ package struct Each: Sendable, Equatable {
     changed.isEmpty ? .inEachSync : .every(.seconds(7 * 86_400))
   }
 
-  /// Age at which a list is pulled whole again: between half of the period and all of it (E3.4).
+  /// Age at which a list is pulled whole again: between half of the period and all of it.
   /// - Parameter spread: any number of the list.
   package func dueAge(_ period: Duration, spread: UInt64) -> Double {
     period.seconds * (0.5 + Double(spread % 1024) / 2048)
   }
 
   /// True if a time among the parent's `changed` columns is so young that the parent may change again within the same
-  /// time stamp (E3.3).
+  /// time stamp.
   /// - Parameters:
   ///   - asked: JSON list of the columns.
   ///   - answered: `Date` of the last answer, in seconds since 1970.
@@ -85,7 +85,7 @@ package struct Each: Sendable, Equatable {
 }
 
 extension Resource {
-  /// The placeholders of the definition with their places (R5.2). The list has an inherited one twice.
+  /// The placeholders of the definition with their places. The list has an inherited one twice.
   package var placedColumns: [PlacedColumn] {
     let since = since.map { since in
       [("since.value", since.value), ("since.from", since.from ?? "")].flatMap { PlacedColumn.all(in: $1, at: $0) }

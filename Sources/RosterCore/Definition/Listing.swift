@@ -4,9 +4,9 @@ package struct Listing: Sendable, Equatable {
   package var path: String
   /// Sent with every page, in this order.
   package var query: [Resource.Parameter]
-  /// Sent with every page, before those of `upstream.headers` (R8.1).
+  /// Sent with every page, before those of `upstream.headers`.
   package var headers: [Request.Header] = []
-  /// Names of parameters whose values are sent as written, as far as a query may have them (R9.2).
+  /// Names of parameters whose values are sent as written, as far as a query may have them.
   package var raw: [String] = []
   /// Method of each page request.
   package var method: Resource.Method
@@ -16,13 +16,13 @@ package struct Listing: Sendable, Equatable {
   package var body: JSONValue
   /// Place of the list of records in an answer.
   package var records: JSONPointer
-  /// Form of the records there (R1).
+  /// Form of the records there.
   package var shape = Resource.Shape.objects
-  /// Place of the names of a row's values in an answer; empty if rows have no names (R1.4).
+  /// Place of the names of a row's values in an answer; empty if rows have no names.
   package var rowNames = JSONPointer()
   /// Place of a record's key. A column of the resource is at the same place, and its type is the key's.
   package var key: JSONPointer
-  /// The further places of a composite key (R2); empty if the key is one value.
+  /// The further places of a composite key; empty if the key is one value.
   package var otherKeys: [JSONPointer] = []
   /// How one page follows another.
   package var pages: Resource.Pages

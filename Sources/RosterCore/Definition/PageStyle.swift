@@ -28,13 +28,13 @@ package struct PageStyle: Sendable {
   package let ownKeys: Set<String>
   /// The keys among them without which the style has no request.
   package let neededKeys: Set<String>
-  /// The placeholder of the page in `value`; nil for a style that sends nothing (G1.1).
+  /// The placeholder of the page in `value`; nil for a style that sends nothing.
   package let placeholder: String?
   /// The default of `param`; nil if it has none.
   package let usualParam: Resource.RequestPlace?
   /// The default of `first`.
   package let usualFirst: Int
-  /// True if the answer is one record: the detail of a parent (E9).
+  /// True if the answer is one record: the detail of a parent.
   package let isRecord: Bool
 
   private init(
@@ -51,7 +51,7 @@ package struct PageStyle: Sendable {
     self.isRecord = isRecord
   }
 
-  /// Counts pages. With `last`, the place of the number of pages, pages are pulled in parallel (P1).
+  /// Counts pages. With `last`, the place of the number of pages, pages are pulled in parallel.
   package static let number = PageStyle(
     "number", step: .counts(.pages), ownKeys: ["param", "value", "first", "last"], placeholder: "{page}",
     usualParam: .query("page"), usualFirst: 1)

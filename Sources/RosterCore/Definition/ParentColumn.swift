@@ -1,4 +1,4 @@
-/// `{RESOURCE.COLUMN}` in a text: an integer or text column of the parent or of another ancestor (R5).
+/// `{RESOURCE.COLUMN}` in a text: an integer or text column of the parent or of another ancestor.
 package struct ParentColumn: Sendable, Hashable {
   /// Name of the ancestor.
   package var resource: String
@@ -11,7 +11,7 @@ package struct ParentColumn: Sendable, Hashable {
     self.column = column
   }
 
-  /// The prefix of the parts of a composite key, which is no resource: `{key.COLUMN}` (R2.3).
+  /// The prefix of the parts of a composite key, which is no resource: `{key.COLUMN}`.
   package static let key = "key"
 
   /// The placeholder as a definition writes it.

@@ -28,14 +28,14 @@ package struct ParentValues: Sendable, Equatable {
 
 /// The reason why a list cannot be requested with the values of its parent.
 package enum ParentValueFault: Error, Sendable, Equatable {
-  /// The column is NULL or empty, so that the list is empty (R5.5).
+  /// The column is NULL or empty, so that the list is empty.
   case empty(ParentColumn)
-  /// A whole segment of a path would be `.` or `..`, so that the list has failed (R5.5).
+  /// A whole segment of a path would be `.` or `..`, so that the list has failed.
   case dots(ParentColumn)
 }
 
 extension Listing {
-  /// The column whose value is the address of the list, if `path` begins with its placeholder (R5.4).
+  /// The column whose value is the address of the list, if `path` begins with its placeholder.
   package var pathColumn: ParentColumn? { pathStart?.column }
 
   /// The part of `path` after that placeholder: empty, or segments that begin with a slash.
@@ -50,12 +50,12 @@ extension Listing {
 }
 
 extension Resource {
-  /// True if each list is one record that has no key of its own (E9).
+  /// True if each list is one record that has no key of its own.
   package var isDetail: Bool { each != nil && pages.style.kind.isRecord }
 }
 
 extension Resource {
-  /// The entries of `where` in a list with these ancestors: each placeholder is replaced by its value (R5.3).
+  /// The entries of `where` in a list with these ancestors: each placeholder is replaced by its value.
   package func conditions(with values: ParentValues) -> [Condition] {
     conditions.map { condition in
       switch condition.test {
@@ -71,8 +71,7 @@ extension Resource {
 }
 
 extension Resource.Scalar {
-  /// Replaces each placeholder of a text by its value. A text that is only a placeholder has the type of its column
-  /// (R5.3).
+  /// Replaces each placeholder of a text by its value. A text that is only a placeholder has the type of its column.
   package func filled(with values: ParentValues) -> Resource.Scalar {
     guard case .text(let text) = self else { return self }
     if let column = ParentColumn(whole: text), let value = values[column] { return value }
@@ -81,14 +80,14 @@ extension Resource.Scalar {
 }
 
 extension Each {
-  /// True if the list of a parent with these values is empty and not requested (E4.1).
+  /// True if the list of a parent with these values is empty and not requested.
   package func isEmpty(by values: ParentValues) -> Bool {
     empty.contains { $0.allSatisfy { $0.test.holds(for: values[ParentColumn(parent, $0.column)]) } }
   }
 }
 
 extension ParentValues {
-  /// False if the column is NULL or empty, so that a request cannot name it (R5.5).
+  /// False if the column is NULL or empty, so that a request cannot name it.
   package func hasText(at column: ParentColumn) -> Bool { self[column].map { $0 != .text("") } ?? false }
 }
 

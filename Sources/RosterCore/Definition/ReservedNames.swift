@@ -1,4 +1,4 @@
-/// Names of rosterd's own tables and columns, which no definition may use (section 5 of docs/CONTRACT.md).
+/// Names of rosterd's own tables and columns, which no definition may use (docs/CACHE.md).
 package enum ReservedNames {
   /// Tables of every cache, including private ones and indexes.
   package static let tables: Set<String> = [

@@ -33,14 +33,15 @@ package struct Resource: Sendable, Equatable {
   package var removal: Removal
   /// Maximum percentage of the records that one sync may remove; nil for `sync.max_removal`.
   package var maxRemoval: Int?
-  /// Period in which each page that validators confirm is transferred once unconditionally (P15); nil if never.
+  /// Period in which each page that validators confirm is transferred once unconditionally; nil if never.
   package var auditEvery: Duration?
   /// Columns of `table` in the order of the definition.
   package var columns: [Column]
   /// Lists inside a record, each with a table of its own.
   package var lists: [List]
 
-  /// The defaults are those of the contract. `table` nil means `name`. `removal` nil means `ask` if `byKey` is given,
+  /// The defaults are those of rosterd.toml(5). `table` nil means `name`. `removal` nil means `ask` if `byKey` is
+  /// given,
   /// else `twice`.
   package init(
     name: String, path: String, query: [Parameter] = [], method: Method = .get, body: JSONValue = .object([]),
@@ -84,7 +85,7 @@ package struct Resource: Sendable, Equatable {
     case post = "POST"
   }
 
-  /// Treatment of a record that a complete pull does not contain (P8).
+  /// Treatment of a record that a complete pull does not contain.
   package enum Removal: String, Sendable, CaseIterable {
     case ask, twice, never
 
@@ -136,7 +137,7 @@ package struct Resource: Sendable, Equatable {
       case absent
       case present
       case equal(Scalar)
-      /// Absent, or equal to none of these (R4.1).
+      /// Absent, or equal to none of these.
       case differs([Scalar])
     }
   }
@@ -147,7 +148,7 @@ package struct Resource: Sendable, Equatable {
     package var name: String
     /// Place of the value. In a list's column `""` is the element itself.
     package var at: JSONPointer
-    /// Type of the stored value (P9).
+    /// Type of the stored value.
     package var type: ColumnType
     /// For text columns: true to store NULL, false to store '' if the value is absent or null. Other types always store
     /// NULL then. In a part of a composite key, true allows such a value.
@@ -236,7 +237,7 @@ extension Resource {
   }
 
   /// True if an answer for one key may be a list with that record. An empty list means that the key was not found.
-  /// That is so if `by_key_records` leads into the answer, or if `by_key` has the key in its query (R3.1).
+  /// That is so if `by_key_records` leads into the answer, or if `by_key` has the key in its query.
   package var answersWithList: Bool {
     if !byKeyRecords.isWhole { return true }
     guard let question = keyQuestion else { return false }

@@ -3,7 +3,7 @@ extension Resource {
   package struct Pages: Sendable, Equatable {
     /// The style of paging.
     package var style: Style
-    /// `value` as the configuration writes it; nil if it is the number, offset or cursor alone (G1).
+    /// `value` as the configuration writes it; nil if it is the number, offset or cursor alone.
     package var valueText: String?
     /// Number of records per page; nil to leave it to upstream.
     package var sizeRecords: Int?
@@ -14,7 +14,7 @@ extension Resource {
     /// Where a boolean is: true ends the list. The opposite of `more`; a definition has one of them.
     package var done: AnswerPlace?
     /// Place of the total number of records, those that `where` skips included. The total proves that a pull is
-    /// complete (P7).
+    /// complete.
     package var count: AnswerPlace?
     /// True if a page with fewer records than `size` ends the list.
     package var short: Bool
@@ -27,7 +27,7 @@ extension Resource {
     /// True if upstream hides records after it has cut the pages: pages are shorter, and the total counts more.
     package var hidden: Bool
 
-    /// The defaults are those of the contract.
+    /// The defaults are those of rosterd.toml(5).
     package init(
       _ style: Style = .number(), value: ValueTemplate? = nil, size: Size? = nil, more: AnswerPlace? = nil,
       done: AnswerPlace? = nil, count: AnswerPlace? = nil, short: Bool = false, beyond: [Int] = [],
@@ -48,7 +48,7 @@ extension Resource {
     }
   }
 
-  /// The meaning of an empty page (G5.2).
+  /// The meaning of an empty page.
   package enum EmptyPage: String, Sendable, CaseIterable {
     /// It ends the list unless another sign says that the list goes on.
     case noSign = "no_sign"
@@ -56,7 +56,7 @@ extension Resource {
     case end
   }
 
-  /// The text around the value that names a page: `(page:{page},page_size:50)` (G1).
+  /// The text around the value that names a page: `(page:{page},page_size:50)`.
   package struct ValueTemplate: Sendable, Equatable {
     /// The text before the value.
     package var prefix: String
@@ -80,7 +80,7 @@ extension Resource {
     /// The whole text for one page.
     package func filled(with value: String) -> String { prefix + value + suffix }
 
-    /// True for a placeholder alone, which has its natural type in a body (G1.2).
+    /// True for a placeholder alone, which has its natural type in a body.
     package var isBare: Bool { prefix.isEmpty && suffix.isEmpty }
   }
 
@@ -185,13 +185,12 @@ extension Resource.Pages {
   /// The place of the boolean that ends the list, by true (`done`) or false (`more`).
   package var ending: Resource.AnswerPlace? { more ?? done }
 
-  /// True if a total is a sign although no key names its place (G5.16).
+  /// True if a total is a sign although no key names its place.
   package var takesUnnamedTotal: Bool {
     count == nil && ending == nil && style.last == nil && !hidden && !style.kind.isRecord
   }
 
-  /// True if `count` or `last` alone may say that a full page is the last one, so that one more page is requested
-  /// (G5.8).
+  /// True if `count` or `last` alone may say that a full page is the last one, so that one more page is requested.
   package var mayTryTotal: Bool {
     guard ending == nil, count != nil || style.last != nil else { return false }
     return switch style.kind.step {

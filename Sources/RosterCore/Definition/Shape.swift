@@ -1,5 +1,5 @@
 extension Resource {
-  /// Form of a record in an answer (R1). Each is read as an object.
+  /// Form of a record in an answer. Each is read as an object.
   package enum Shape: String, Sendable, CaseIterable {
     case objects
     /// Elements of any kind; one that is not an object is `{"value": ELEMENT}`.

@@ -10,9 +10,9 @@ package struct Since: Sendable, Equatable {
 
   /// Place of the value in a record whose maximum becomes the mark; nil with a delta token, and if records have none.
   package var at: JSONPointer?
-  /// True if the mark is the `Date` of the pull's first answer, because records have no time (I14.3).
+  /// True if the mark is the `Date` of the pull's first answer, because records have no time.
   package var isDated = false
-  /// Place of the delta token on the last page (I7.1); nil with a mark.
+  /// Place of the delta token on the last page; nil with a mark.
   package var token: Resource.AnswerPlace?
   /// Place of the start in a request; nil if the delta token is an address.
   package var param: Resource.RequestPlace?
@@ -28,12 +28,12 @@ package struct Since: Sendable, Equatable {
   package var from: String?
   /// Maximum time between two whole pulls; nil if only the first pull is whole.
   package var wholeEvery: Duration?
-  /// True if the incremental list has keys only, and `by_key` is asked for each of them (I9.1).
+  /// True if the incremental list has keys only, and `by_key` is asked for each of them.
   package var asks: Bool
   /// The question of an incremental pull, complete but for `param`.
   package var listing: Listing
 
-  /// Defaults as the contract has them.
+  /// Defaults as rosterd.toml(5) has them.
   package init(
     at: JSONPointer? = nil, isDated: Bool = false, token: Resource.AnswerPlace? = nil,
     param: Resource.RequestPlace? = nil,
@@ -88,13 +88,12 @@ package struct Since: Sendable, Equatable {
   /// The header with the time of an answer (RFC 9110 §6.6.1).
   package static let dateHeader = "Date"
 
-  /// True if the start is inside the value of the page's parameter, `pages.value`, and has no parameter of its own
-  /// (I13.1).
+  /// True if the start is inside the value of the page's parameter, `pages.value`, and has no parameter of its own.
   package var startsInPages: Bool {
     param == nil && token == nil && listing.pages.valueText.map { Self.placeholder(in: $0) != nil } == true
   }
 
-  /// True if the request of an incremental pull has its start in a header, which makes it conditional (I14.1).
+  /// True if the request of an incremental pull has its start in a header, which makes it conditional.
   package var startsInHeader: Bool { if case .header? = param { true } else { false } }
 
   /// The default of `whole_every`.
@@ -103,7 +102,7 @@ package struct Since: Sendable, Equatable {
   /// A value at `at`; nil if it has another form.
   package func mark(_ text: String) -> Mark? { Mark(text, form: form, zone: zone) }
 
-  /// The value at which an incremental pull starts (I3.1).
+  /// The value at which an incremental pull starts.
   package func start(of mark: Mark) -> Int64 { start(of: mark.value, hasZone: mark.hasZone) }
 
   private func start(of value: Int64, hasZone: Bool) -> Int64 {
@@ -120,7 +119,7 @@ package struct Since: Sendable, Equatable {
     }
   }
 
-  /// True if an incremental pull from that mark asks for a record with that value (I10.1).
+  /// True if an incremental pull from that mark asks for a record with that value.
   package func asks(for value: Int64?, from mark: Mark) -> Bool { value.map { $0 >= start(of: mark) } ?? false }
 }
 
@@ -162,13 +161,13 @@ extension Since {
   package enum MarkMove: Sendable, Equatable {
     case stays
     case moves(Mark)
-    /// The delta token of the last page (I7.1).
+    /// The delta token of the last page.
     case token(String)
-    /// No record has a value of the named form (I2.7).
+    /// No record has a value of the named form.
     case unreadable
   }
 
-  /// The rule of the mark (I2): the highest value of the pull, but never above the `Date` of its oldest answer.
+  /// The rule of the mark: the highest value of the pull, but never above the `Date` of its oldest answer.
   /// - Parameter path: That of whole pulls.
   package func move(of mark: Mark?, after pull: PullExtent, isWhole: Bool, path: String) -> MarkMove {
     if pull.records == 0 { return .stays }
@@ -197,7 +196,7 @@ extension Since {
     return next == mark ? .stays : .moves(next)
   }
 
-  /// True if no record of a page can have changed after the page's answer without another value at `at` (I9.3).
+  /// True if no record of a page can have changed after the page's answer without another value at `at`.
   /// - Parameter highest: The highest value at `at` on the page.
   package func isSettled(highest: Mark?, answered: Date) -> Bool {
     guard at != nil, case .time = overlap, let highest else { return true }
@@ -206,12 +205,12 @@ extension Since {
         of: bound(of: highest, answered: Timestamp.seconds(of: answered)), hasZone: highest.hasZone)
   }
 
-  /// The highest value that a record can have at the time of an answer (I2.5).
+  /// The highest value that a record can have at the time of an answer.
   private func bound(of mark: Mark, answered: Int64) -> Int64 {
     mark.hasZone || zone != nil ? answered : answered - Self.farthestZone
   }
 
-  /// The farthest that a zone is from UTC (I2.5).
+  /// The farthest that a zone is from UTC.
   private static let farthestZone = 12 * 3600 * Timestamp.second
 }
 
@@ -227,7 +226,7 @@ package struct SinceHistory: Sendable, Equatable {
   package var token: String?
   /// True if the definition asks the same question as then.
   package var isSameQuestion: Bool
-  /// True if the last whole pull could not ask for all missing records, so that another one is due (I1.1).
+  /// True if the last whole pull could not ask for all missing records, so that another one is due.
   package var isUnsettled: Bool
 
   /// The history of a list.
@@ -261,21 +260,21 @@ package enum SinceStart: Sendable, Equatable {
   }
 }
 
-/// The next pull of a list with `since` (I1).
+/// The next pull of a list with `since`.
 package enum NextPull: Sendable, Equatable {
   /// Whole, since nothing is known to start from.
   case whole
   /// Whole, because `whole_every` has passed. If the budget does not allow it, it is incremental from that mark; it is
-  /// late above twice `whole_every` (I1.2).
+  /// late above twice `whole_every`.
   case wholeOrLater(from: SinceStart, isLate: Bool)
   /// The records that changed since that mark or delta token.
   case incremental(from: SinceStart)
 }
 
 extension Since {
-  /// Decides whether the next pull is whole (I1.1). If the last whole pull is in the future, its age is unknown,
+  /// Decides whether the next pull is whole. If the last whole pull is in the future, its age is unknown,
   /// because the clock was wrong.
-  /// - Parameter isDue: True if `each.whole_every` asks for a whole pull (E3.4).
+  /// - Parameter isDue: True if `each.whole_every` asks for a whole pull.
   package func nextPull(after history: SinceHistory, now: Date, isDue: Bool = false) -> NextPull {
     guard history.isSameQuestion, let start = start(after: history), let wholeAt = history.wholeAt else {
       return .whole
@@ -308,7 +307,7 @@ extension Since {
 // MARK: Requests
 
 extension Since {
-  /// The reason why a start cannot be written into a request (I2.5).
+  /// The reason why a start cannot be written into a request.
   package static let unknownZone = "its times have no zone, so that the mark cannot be converted"
 }
 
@@ -329,7 +328,7 @@ extension Resource {
   }
 
   /// This resource with the start in its request (`readIncrementally`). nil without `since`, or if the start cannot be
-  /// converted because the zone is unknown (I2.5).
+  /// converted because the zone is unknown.
   package func starting(from start: SinceStart) -> Resource? {
     guard let since else { return nil }
     var asked = self
@@ -348,7 +347,7 @@ extension Resource {
     return asked
   }
 
-  /// The resource as the pages of an incremental pull are read. A list of keys has the columns of the key only (I9.1).
+  /// The resource as the pages of an incremental pull are read. A list of keys has the columns of the key only.
   package var readIncrementally: Resource {
     guard let since else { return self }
     var read = self
@@ -372,7 +371,7 @@ extension Since {
     return text.replacingCharacters(in: range, with: start)
   }
 
-  /// The value of `param`; nil if the zone of the mark is unknown and its conversion needs it (I2.5).
+  /// The value of `param`; nil if the zone of the mark is unknown and its conversion needs it.
   package func rendered(from mark: Mark) -> JSONValue? { rendered(from: mark, in: value) }
 
   /// - Parameter value: The template.

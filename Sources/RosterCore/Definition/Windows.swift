@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// `windows`: a parent whose records are spans of time, for lists that take both bounds (E10).
+/// `windows`: a parent whose records are spans of time, for lists that take both bounds.
 package struct Windows: Sendable, Equatable {
   /// Start of the first window, as the configuration has it.
   package var from: String

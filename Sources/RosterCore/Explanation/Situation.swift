@@ -38,7 +38,7 @@ package struct Situation: Sendable {
     self.state = state
     self.cache = cache
     self.path = path
-    // A sync that was cancelled or killed ends no trouble (S18.3).
+    // A sync that was cancelled or killed ends no trouble.
     guard let conclusive = cache.conclusive, conclusive.isDegraded, conclusive.id != cache.last?.id else { return }
     inconclusive = cache.last
     self.cache.last = conclusive
@@ -171,7 +171,7 @@ extension Situation {
     return "\(lists[keyPath: number]) of \(lists.total.counted(as: "list")) of \(resource.name)"
   }
 
-  /// The resources, and the parents by key (S9.1).
+  /// The resources, and the parents by key.
   private func concerned(_ resources: [DaemonStatus.CachedResource], hasVanished: Bool) -> [AffectedItem] {
     resources.flatMap { resource in
       [.resource(resource.name)]

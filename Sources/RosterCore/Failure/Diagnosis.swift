@@ -59,28 +59,28 @@ extension Diagnosis {
       [.resource(resource)])
   }
 
-  /// The session ends before the next sync, and no daemon renews it (T7.6).
+  /// The session ends before the next sync, and no daemon renews it.
   package static func expiringSession(at end: String, next sync: String) -> Diagnosis {
     Diagnosis(
       .expiringSession, "the session ends at \(end), before the next sync (\(sync)), if nothing renews it",
       [.setting("sync.interval")])
   }
 
-  /// A list has one full page, and nothing led to the next one (G5.13).
+  /// A list has one full page, and nothing led to the next one.
   package static func unseenNext(_ resource: String, _ request: Request) -> Diagnosis {
     Diagnosis(
       .unseenNext, "page 1 of \(resource) is full, and its answer has no next value where the definition expects it",
       [request.concern(asPage: 1, of: resource), .resource(resource)])
   }
 
-  /// A list with the style `one` has `size` records (G5.13).
+  /// A list with the style `one` has `size` records.
   package static func fullPage(_ resource: String, _ request: Request) -> Diagnosis {
     Diagnosis(
       .fullPage, "the only page of \(resource) is full, and style = \"one\" requests no other",
       [request.concern(asPage: 1, of: resource), .resource(resource)])
   }
 
-  /// All pages of a list have fewer records than `size`, and upstream alone knows where the next one begins (G5.14).
+  /// All pages of a list have fewer records than `size`, and upstream alone knows where the next one begins.
   /// - Parameter longest: The number of records on the longest page; nil if it is unknown.
   package static func shortPages(_ resource: String, size: Int, longest: Int?) -> Diagnosis {
     Diagnosis(
@@ -89,7 +89,7 @@ extension Diagnosis {
       [.resource(resource)])
   }
 
-  /// Upstream refused an incremental pull, and the same sync pulled the list whole (I7.2, I8.1).
+  /// Upstream refused an incremental pull, and the same sync pulled the list whole.
   package static func listReset(_ resource: String, isTokenForgotten: Bool, status: Int) -> Diagnosis {
     Diagnosis(
       .listReset,

@@ -3,7 +3,7 @@ import Glibc
 /// An error for the user: the failed step, its subject, the cause, and the remedy.
 package struct Failure: Error, Sendable, Equatable {
   /// The kinds of failures. The raw value is the exit code of `rosterd sync` and `rosterctl`, and of `syncs.exit`
-  /// (section 1 of docs/CONTRACT.md). It is from sysexits.h if that has a suitable one.
+  /// (docs/COMMANDS.md). It is from sysexits.h if that has a suitable one.
   package enum Kind: Int32, Sendable, CaseIterable {
     case cancelled = 1
     /// No daemon answers on the socket. Only rosterctl has this kind.
@@ -21,14 +21,13 @@ package struct Failure: Error, Sendable, Equatable {
     package var exitCode: Int32 { rawValue }
   }
 
-  /// The fault of a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table
-  /// (P11).
+  /// The fault of a request: the label of `page.retried` and `rosterd_retries_total`, and the row of the retry table.
   package enum Reason: Sendable, Equatable {
     case connection, dns, tls, timeout, truncated, malformed
     case tooLarge
     /// The answer calls itself partial or failed.
     case partialAnswer
-    /// The server requires or refuses a client certificate (T15.4).
+    /// The server requires or refuses a client certificate.
     case clientCertificate
     /// 429, or 403 if no permitted request remains.
     case rateLimit
@@ -84,7 +83,7 @@ package struct Failure: Error, Sendable, Equatable {
   package var cause: String
   /// The remedy as an imperative, "see whether upstream is healthy"; nil if nothing can be done.
   package var hint: String?
-  /// The facts about a failed request whose step is not known yet; nil for a failure of a step. It is retried (P11).
+  /// The facts about a failed request whose step is not known yet; nil for a failure of a step. It is retried.
   package var exchange: Exchange?
   /// The fault of the request, which selects the row of the retry table; nil if a retry could not help.
   package var reason: Reason?
@@ -125,7 +124,7 @@ package struct Failure: Error, Sendable, Equatable {
   /// - Parameters:
   ///   - step: An infinitive: "pull page 17".
   ///   - subject: The URL that was requested first. The target of a redirect is upstream's text, and may repeat a
-  ///   secret (T9).
+  ///   secret.
   package func ofStep(_ step: String, subject: String) -> Failure {
     var failure = self
     (failure.step, failure.subject, failure.exchange) = (step, subject, nil)

@@ -3,16 +3,16 @@
 package struct StatusRule: Sendable {
   /// The diagnosis that explains the status.
   package let trouble: Diagnosis.Kind
-  /// True if a page request is sent again (P11).
+  /// True if a page request is sent again.
   package let retriesPages: Bool
-  /// True if a token request is sent again (T5).
+  /// True if a token request is sent again.
   package let retriesTokens: Bool
 
   /// The rule for a status. Rate limits are recognised before, by their headers.
   package init(_ status: Int) {
     self =
       switch status {
-      // A 401 that is not about the token is a lack of rights (T3.2).
+      // A 401 that is not about the token is a lack of rights.
       case 401, 403: Self(.forbidden)
       // Upstream has not finished the answer (RFC 9110 §15.3.3).
       case 202: Self(.serverError)

@@ -2,7 +2,7 @@ import Glibc
 
 /// Makes the missing folders on the path of a file. They survive a power cut. Throws a Failure 73.
 /// - Parameter mode: `mode_t` of the new folders, whatever the umask. Other users need to pass through the folders
-///   above the cache (section 5), and must not pass through those above the token store.
+///   above the cache, and must not pass through those above the token store.
 package func makeFolder(of path: String, mode: UInt32) throws(Failure) {
   let parts = path.split(separator: "/").dropLast()
   var folder = path.hasPrefix("/") ? "" : "."
@@ -59,7 +59,7 @@ package func mountPoint(of path: String) -> String {
   return folder
 }
 
-/// Gives a file that root has created to the owner and group of its folder (P14.1), because the service could not write
+/// Gives a file that root has created to the owner and group of its folder, because the service could not write
 /// it otherwise. Does nothing for other users, or if the file system or a container refuses.
 package func giveToFolderOwner(_ descriptor: CInt, at path: String) {
   var found = stat()

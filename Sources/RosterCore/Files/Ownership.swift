@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The exclusive right of one process to write a cache or a token store (P14).
+/// The exclusive right of one process to write a cache or a token store.
 ///
 /// It is a lock on `<path>.lock`, held until this value is freed or the process ends in any way (flock(2)). The lock
 /// file is never removed, so that two processes cannot lock two files of the same name. It contains the owner's pid and

@@ -1,7 +1,7 @@
 import CMalloc
 import Glibc
 
-/// Prevents a core file of this process, which would contain credentials and tokens (T9.4).
+/// Prevents a core file of this process, which would contain credentials and tokens.
 ///
 /// A core file has at least one page, so that the kernel writes none if the limit is 1 byte. At this limit it does not
 /// start the program in `kernel.core_pattern` either, as it does at 0. A hard limit of 0 cannot be raised.

@@ -37,7 +37,7 @@ package struct WholeFile: Sendable {
   package let path: String
   /// Mode of the new file, whatever the umask.
   package let mode: UInt32
-  /// Owner of the new file; nil for the process's own user and group, or the folder's if the process is root (P14.1).
+  /// Owner of the new file; nil for the process's own user and group, or the folder's if the process is root.
   package let owner: FileOwner?
   /// A path in the same folder as the file, since rename(2) is atomic only within a file system.
   package let temporaryPath: String

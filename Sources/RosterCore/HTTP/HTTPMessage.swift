@@ -41,7 +41,7 @@ package struct Request: Sendable, Hashable {
   package var url: String
   /// `url` without keys of records and other values of upstream's; nil if it has none.
   package var keylessURL: String?
-  /// True if `url` has a delta token, so that only `shownURL` may be shown (I7.3).
+  /// True if `url` has a delta token, so that only `shownURL` may be shown.
   package var hasDeltaToken = false
   /// The headers in the order in which they are sent.
   package var headers: [Header]
@@ -50,12 +50,12 @@ package struct Request: Sendable, Hashable {
   /// The body of a POST for the administrator, without credentials; nil for a GET.
   package var ownBody: String?
   /// Secrets to send in the query (`auth.send`). Only the transport adds them to the address, where they replace
-  /// parameters of the same name (T8).
+  /// parameters of the same name.
   package var secrets: [Parameter] = []
   /// True if the request must not use a connection that has served another request.
   package var needsNewConnection = false
   /// Remaining life of the access token; nil if it is unknown. A request whose token expires while it waits for a
-  /// connection is not sent (T2).
+  /// connection is not sent.
   package var tokenLife: Duration?
   /// Longest duration from connect to last byte; nil for the transport's own limit.
   package var timeout: Duration?
@@ -68,12 +68,12 @@ package struct Request: Sendable, Hashable {
     self.body = body
   }
 
-  /// The address for messages: it names no credential and no record (T9).
+  /// The address for messages: it names no credential and no record.
   package var shownURL: String {
     (keylessURL ?? url).secretsMasked(besides: [], keeping: ["{key}", "{keys}", "{key."])
   }
 
-  /// The address for the administrator, which may name records (T9).
+  /// The address for the administrator, which may name records.
   package var ownURL: String { hasDeltaToken ? shownURL : url.secretsMasked }
 
   /// The address as something to look at.
@@ -111,9 +111,9 @@ package struct Response: Sendable {
   package var received: Int
   /// The address that answered after redirects; nil without a redirect.
   package var redirectedTo: String?
-  /// The token of the request, because the answer may repeat it in links. Never shown (T9).
+  /// The token of the request, because the answer may repeat it in links. Never shown.
   package var token: SentToken?
-  /// All credentials of the session, because an answer may repeat them. Never shown (T9).
+  /// All credentials of the session, because an answer may repeat them. Never shown.
   package var secrets: [String] = []
 
   /// `received` is the size of the body by default, as for an uncompressed answer.

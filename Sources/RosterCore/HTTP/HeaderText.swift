@@ -7,16 +7,16 @@ package enum HeaderText {
   package static func isOwn(_ name: String) -> Bool { own.contains(name.lowercased()) }
 
   /// These headers select the server, frame the request, ask for unsupported features, or decide whether a page is
-  /// transferred (P6).
+  /// transferred.
   private static let own: Set<String> = [
     "accept-encoding", "connection", "content-length", "expect", "host", "if-match", "if-modified-since",
     "if-none-match", "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
   ]
 
-  /// True for a header of rosterd's own in which an incremental pull may start, without a validator beside it (I14.1).
+  /// True for a header of rosterd's own in which an incremental pull may start, without a validator beside it.
   package static func canStart(_ name: String) -> Bool { name.lowercased() == "if-modified-since" }
 
-  /// A clause that does not repeat the value, which may be a secret (T9); nil if the value is valid. A tab is allowed
+  /// A clause that does not repeat the value, which may be a secret; nil if the value is valid. A tab is allowed
   /// within a value (RFC 9110 §5.5).
   package static func mistake(in value: String) -> String? {
     if value.utf8.contains(where: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) { return "holds CR or LF" }

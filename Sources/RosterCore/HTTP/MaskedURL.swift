@@ -1,5 +1,5 @@
 extension String {
-  /// The URL without the text of its query, which may contain a key (T9).
+  /// The URL without the text of its query, which may contain a key.
   package var queryMasked: String {
     guard let mark = firstIndex(of: "?") else { return self }
     return "\(self[...mark])***"

@@ -138,7 +138,7 @@ extension ProxyServer: CustomStringConvertible {
   package var description: String { url }
 }
 
-/// User and password of a proxy. Every printed or dumped form is "***" (T9).
+/// User and password of a proxy. Every printed or dumped form is "***".
 package struct ProxyAuthorization: Sendable, Hashable {
   private let pair: String
 

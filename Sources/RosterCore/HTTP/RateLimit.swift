@@ -1,4 +1,4 @@
-/// One limit of a server, such as the one of a minute, as the headers of an answer describe it (P11.6, P11.8).
+/// One limit of a server, such as the one of a minute, as the headers of an answer describe it.
 struct RateLimit: Equatable {
   /// Numbers of requests that remain. Copies of one header may differ.
   private(set) var remaining: [Double] = []
@@ -84,7 +84,7 @@ struct HeaderWords {
   ]
 }
 
-/// `limit.budget`: a maximum number of requests in any window of this length (P1).
+/// `limit.budget`: a maximum number of requests in any window of this length.
 package struct RequestBudget: Sendable, Equatable {
   /// Number of requests, 1 to `maxRequests`.
   package var limit: Int

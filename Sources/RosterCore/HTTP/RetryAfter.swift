@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The pause that an answer asks for before further requests (P11).
+/// The pause that an answer asks for before further requests.
 extension Response {
   /// True if upstream permits no further request for now: 429, or a 403 that says so.
   package var isRateLimit: Bool { status == 429 || isSpent }
@@ -27,7 +27,7 @@ extension Response {
   }
 
   /// The pause of Retry-After, counted from the answer's Date if it has one; nil if absent or unreadable. At most one
-  /// day, so that a server's mistake silences rosterd for no longer (P11).
+  /// day, so that a server's mistake silences rosterd for no longer.
   package func retryAfter(now: Date) -> Duration? { longest(of: retryPauses, now: now) }
 
   /// The values of Retry-After and its variants, such as `retry-after-ms`.
@@ -45,7 +45,7 @@ extension Response {
   }
 }
 
-/// A time before which upstream wants no page request, in the form that survives a restart (P11).
+/// A time before which upstream wants no page request, in the form that survives a restart.
 package struct RetryAfterHold: Sendable, Equatable {
   /// Time of upstream's answer.
   package var setAt: Date
@@ -72,7 +72,7 @@ package struct RetryAfterHold: Sendable, Equatable {
   }
 }
 
-/// The `[retry]` settings: the delays before a request is retried (P11).
+/// The `[retry]` settings: the delays before a request is retried.
 package struct RetryDelays: Sendable, Equatable {
   /// Maximum number of retries of one request, 0 to 20.
   package var maxRetries: Int
@@ -85,7 +85,7 @@ package struct RetryDelays: Sendable, Equatable {
   /// Maximum Retry-After that a sync waits for.
   package var maxRetryAfter: Duration
 
-  /// The defaults are those of section 2 of docs/CONTRACT.md.
+  /// The defaults are those of rosterd.toml(5).
   package init(
     maxRetries: Int = 3, base: Duration = .seconds(1), max: Duration = .seconds(10),
     jitter: Duration = .milliseconds(500), maxRetryAfter: Duration = .seconds(120)
@@ -107,7 +107,7 @@ package struct RetryDelays: Sendable, Equatable {
   }
 }
 
-/// The length or the end of a pause, as servers write it in a header (P11.8).
+/// The length or the end of a pause, as servers write it in a header.
 enum PauseValue: Equatable {
   /// Seconds from the answer on.
   case length(Double)

@@ -16,7 +16,7 @@ package enum CredentialFile: String, Sendable, CaseIterable {
   package var isSentAsItIs: Bool { CredentialPlaceholder(rawValue: rawValue) != nil }
 }
 
-/// A text in braces that is replaced by a credential, a token or an assertion (T13.2).
+/// A text in braces that is replaced by a credential, a token or an assertion.
 package enum CredentialPlaceholder: String, Sendable, CaseIterable {
   case username, password
   case refreshToken = "refresh_token"

@@ -120,7 +120,7 @@ extension FlowTraits {
     }
   }
 
-  /// True if the token request identifies a client, so that a stored token belongs to that client (T8).
+  /// True if the token request identifies a client, so that a stored token belongs to that client.
   package var identifiesClient: Bool { source == .oauth2 }
 
   /// True if the client gets a token without any other one.

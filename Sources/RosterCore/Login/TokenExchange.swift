@@ -1,4 +1,4 @@
-/// `auth.login`, `auth.refresh` and `auth.answer`: how the flow `exchange` gets its tokens (T13).
+/// `auth.login`, `auth.refresh` and `auth.answer`: how the flow `exchange` gets its tokens.
 package struct TokenExchange: Sendable, Equatable {
   /// One of the two requests. It is not set if it has no address.
   package struct Step: Sendable, Equatable {
@@ -66,7 +66,7 @@ extension TokenExchange.Step {
   package var placeholders: Set<CredentialPlaceholder> { body.placeholders.union(send?.placeholders ?? []) }
 }
 
-/// `auth.answer.access`: the place of the access token in an answer (T13.8).
+/// `auth.answer.access`: the place of the access token in an answer.
 package enum TokenSource: Sendable, Equatable {
   /// A member of the body, which is JSON or a form.
   case member(JSONPointer)
@@ -110,7 +110,7 @@ package enum TokenSource: Sendable, Equatable {
   private static let wholeBody = "body"
 }
 
-/// `auth.client`: how a token request of OAuth 2 identifies a client that has a secret (T11.2).
+/// `auth.client`: how a token request of OAuth 2 identifies a client that has a secret.
 package enum ClientForm: String, Sendable, CaseIterable {
   /// HTTP Basic, with name and secret form-encoded (RFC 6749 §2.3.1).
   case basic

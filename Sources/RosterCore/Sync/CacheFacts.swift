@@ -62,7 +62,7 @@ package struct CacheFacts: Sendable, Equatable {
   package var requests: Int?
   /// The last sync that has ended; nil before the first one.
   package var last: SyncRecord?
-  /// The last sync that was neither cancelled nor killed, which decides the state (S18); nil before the first one.
+  /// The last sync that was neither cancelled nor killed, which decides the state; nil before the first one.
   package var conclusive: SyncRecord?
   /// True if a reader's transaction prevents SQLite from writing the log back into the database.
   package var isWALPinned: Bool
@@ -109,7 +109,7 @@ package struct CacheFacts: Sendable, Equatable {
 }
 
 /// The status that the cache gives without a daemon. It has the shape of `DaemonStatus`; members that only a daemon
-/// knows are null (L4.2).
+/// knows are null.
 package struct CacheStatus: Encodable, Sendable, Equatable {
   /// A clause, which names the socket on which no daemon answers.
   package var silence: String

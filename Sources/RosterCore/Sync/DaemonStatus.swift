@@ -1,6 +1,6 @@
 /// The document of `/v1/status`: rosterd writes it and rosterctl reads it.
 package struct DaemonStatus: Codable, Sendable, Equatable {
-  /// The daemon's state. Section 6 of docs/CONTRACT.md says when each one applies.
+  /// The daemon's state. docs/STATUS.md says when each one applies.
   package enum State: String, Codable, Sendable, CaseIterable {
     case starting, idle, syncing, degraded, unauthorized, stopping
   }
@@ -9,7 +9,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   package struct Upstream: Codable, Sendable, Equatable {
     /// The value of `upstream.base_url` without a trailing slash.
     package var baseURL: String
-    /// End of a pause that upstream asked for, RFC 3339 (P11); null if there is no pause.
+    /// End of a pause that upstream asked for, RFC 3339; null if there is no pause.
     @OrNull package var heldUntil: String? = nil
     /// Expected requests per day, from `sync.interval` and the last successful sync, or else the last sync; null before
     /// there is one.
@@ -115,17 +115,17 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var records: Int
     /// Number of pages in its last complete pull.
     package var pages: Int
-    /// Proof that its last pull was complete (P7, I12): `count`, `end`, `since` or `weak`; null before the first pull.
+    /// Proof that its last pull was complete: `count`, `end`, `since` or `weak`; null before the first pull.
     @OrNull package var proof: String? = nil
-    /// Number of records that upstream did not list in the last pull, and that were kept (P8, `twice` and `never`).
+    /// Number of records that upstream did not list in the last pull, and that were kept (`twice` and `never`).
     package var absent: Int
-    /// `trusted`, also if upstream sends no validators, or `distrusted` (P15).
+    /// `trusted`, also if upstream sends no validators, or `distrusted`.
     package var validators = Self.trusted
     /// Time of the sync that found a false 304, RFC 3339; null while validators are trusted.
     @OrNull package var distrustedSince: String? = nil
     /// When a whole pull was last published or verified; null if every pull is whole.
     @OrNull package var wholeAt: String? = nil
-    /// Records that it found and other pulls had missed (I10); null before the second one, and if every pull is whole.
+    /// Records that it found and other pulls had missed; null before the second one, and if every pull is whole.
     @OrNull package var missed: Int? = nil
     /// Numbers of its lists, one for each parent record; null without `each`.
     @OrNull package var lists: CachedLists? = nil
@@ -160,9 +160,9 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var total = 0
     /// Number of lists that the last published or unchanged sync did not request.
     package var kept = 0
-    /// Number of failed lists, which have the records of an earlier sync (E7.1).
+    /// Number of failed lists, which have the records of an earlier sync.
     package var failed = 0
-    /// Number of lists whose parent disappeared in the meantime (E7.3).
+    /// Number of lists whose parent disappeared in the meantime.
     package var vanished = 0
 
     /// No list.
@@ -218,7 +218,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   }
 
   /// `sync.current`: the running sync. Pages and records count from the start of the current pull, the other numbers
-  /// over all pulls of the sync (P7).
+  /// over all pulls of the sync.
   package struct Current: Codable, Sendable, Equatable {
     /// The phases of a sync.
     package enum Phase: String, Codable, Sendable { case discovering, pulling, verifying, publishing }
@@ -229,7 +229,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var startedAt: String
     /// Current phase.
     package var phase: Phase
-    /// True if everything is transferred again (L1).
+    /// True if everything is transferred again.
     package var fresh = false
     /// Number of pages that arrived, were unchanged, or were reused.
     package var pagesDone = 0
@@ -241,7 +241,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     package var inFlight = 0
     /// Number of requests: every attempt and every redirect hop.
     package var requests = 0
-    /// Number of retries (P11), without those after a 401.
+    /// Number of retries, without those after a 401.
     package var retries = 0
     /// Number of successful token requests.
     package var refreshes = 0
@@ -400,7 +400,7 @@ package struct StatusDocument: Encodable, Sendable {
   }
 }
 
-/// The member `token` of `/v1/status`, without any secret (T9).
+/// The member `token` of `/v1/status`, without any secret.
 package struct TokenStatus: Codable, Sendable, Equatable {
   /// State of the access token; `none` if no token exists, or no token is needed.
   package enum State: String, Codable, Sendable {
@@ -440,7 +440,7 @@ package struct TokenStatus: Codable, Sendable, Equatable {
 
 extension DaemonStatus.State {
   /// The state between two syncs. Failed lists degrade it until a later sync has pulled them, also if that sync was
-  /// cancelled (S6.2).
+  /// cancelled.
   /// - Parameter last: The last conclusive sync; without one, the last sync.
   package init(after last: SyncRecord?, resources: [DaemonStatus.CachedResource]) {
     if last?.exit == Failure.Kind.refused.exitCode {

@@ -1,6 +1,6 @@
 /// An event of `/v1/events`.
 package struct Event: Sendable, Equatable {
-  /// The kinds of events with their names in section 6 of docs/CONTRACT.md.
+  /// The kinds of events with their names in docs/STATUS.md.
   package enum Name: String, Sendable, CaseIterable {
     case syncStarted = "sync.started"
     case pageFetched = "page.fetched"
@@ -41,15 +41,15 @@ package struct Event: Sendable, Equatable {
   package var attempt: Int?
   /// JSON list of the keys of a list's ancestors.
   package var of: String?
-  /// One word of section 6: `timeout`, `status_503`, `late` and so on.
+  /// One word of docs/STATUS.md: `timeout`, `status_503`, `late` and so on.
   package var reason: String?
   /// Delay until the next attempt.
   package var delaySeconds: Double?
-  /// One sentence, without secrets (T9).
+  /// One sentence, without secrets.
   package var error: String?
   /// Exit code that `rosterd sync` would have had.
   package var exit: Int32?
-  /// True if everything is transferred again (L1); nil for all events but `sync.started`.
+  /// True if everything is transferred again; nil for all events but `sync.started`.
   package var isFresh: Bool?
   /// The row of the sync, for events that end a sync; its columns are in `data`.
   package var report: SyncRecord? {
@@ -127,6 +127,6 @@ package struct RequestContext: Sendable {
 
   /// The context of the current task. One value instead of three saves 2 % of the CPU time of an unchanged page.
   @TaskLocal package static var current = RequestContext()
-  /// Number of redirects followed. After the first one, the URL is upstream's text and may repeat a secret (T9).
+  /// Number of redirects followed. After the first one, the URL is upstream's text and may repeat a secret.
   @TaskLocal package static var hop = 0
 }

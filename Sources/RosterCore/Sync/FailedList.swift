@@ -1,4 +1,4 @@
-/// A list of a child that could not be pulled (E7).
+/// A list of a child that could not be pulled.
 package struct FailedList: Sendable, Equatable {
   /// Name of the child.
   package var resource: String
@@ -6,7 +6,7 @@ package struct FailedList: Sendable, Equatable {
   package var parent: String
   /// Keys of the ancestors, outermost first, separated by spaces.
   package var keys: String
-  /// True if the parent record disappeared in the meantime (E7.3); false if the list has failed (E7.1, E7.4).
+  /// True if the parent record disappeared in the meantime; false if the list has failed.
   package var hasVanished: Bool
   /// The reason, as one sentence.
   package var reason: String

@@ -44,7 +44,7 @@ package struct PendingResource: Sendable, Equatable {
   package var changed = 0
   /// Number of records that would be removed.
   package var removed = 0
-  /// Number of records that are missing from a pull for the first time, and are kept (P8).
+  /// Number of records that are missing from a pull for the first time, and are kept.
   package var absent = 0
 
   /// Starts without differences.
@@ -58,7 +58,7 @@ package struct PendingResource: Sendable, Equatable {
   package var differences: Int { added + changed + removed }
 }
 
-/// A record that is missing from a pull for the first time, and is kept (P8).
+/// A record that is missing from a pull for the first time, and is kept.
 package struct AbsentRecord: Sendable, Equatable {
   /// Its key as JSON: a number, or a text in quotes.
   package var key: String

@@ -9,9 +9,9 @@ package struct RecordChange: Sendable, Equatable {
   package var sync: Int64
   /// The resource's name.
   package var resource: String
-  /// The record id, as the contract defines it.
+  /// The record id, as docs/CACHE.md defines it.
   package var record: Int64
-  /// Its key as JSON: a number, a text, or a list of the parts of a composite key (R2.5). nil if the resource is not
+  /// Its key as JSON: a number, a text, or a list of the parts of a composite key. nil if the resource is not
   /// pulled any more.
   package var key: String?
   /// The kind of change.

@@ -1,4 +1,4 @@
-/// A record that could not be stored, with the reason (P9).
+/// A record that could not be stored, with the reason.
 package struct RejectedRecord: Codable, Sendable, Equatable {
   /// The sync that found it first.
   package var sync: Int64

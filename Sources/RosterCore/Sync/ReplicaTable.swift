@@ -87,7 +87,7 @@ package struct KeptRows: Sendable, Equatable {
   }
 }
 
-/// Place in the feed of a cache up to which another database has its rows (section 5 of docs/CONTRACT.md).
+/// Place in the feed of a cache up to which another database has its rows (docs/CACHE.md).
 package struct ReplicaPosition: Sendable, Equatable {
   /// `cache_info.feed`.
   package var feed: String

@@ -31,7 +31,7 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var changed = 0
   /// Number of records that were removed.
   package var removed = 0
-  /// Number of records that could not be stored (P9).
+  /// Number of records that could not be stored.
   package var rejected = 0
   /// Number of records that `where` excluded.
   package var skipped = 0
@@ -39,9 +39,9 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var requests = 0
   /// Number of pages that upstream declared unchanged (304).
   package var notModified = 0
-  /// Number of pages reused from an interrupted sync (P4).
+  /// Number of pages reused from an interrupted sync.
   package var resumed = 0
-  /// Number of retries (P11), without those after a 401.
+  /// Number of retries, without those after a 401.
   package var retries = 0
   /// Number of successful token requests.
   package var refreshes = 0
@@ -59,7 +59,7 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   package var verifiedAt: String?
   /// The trouble to explain. It is neither in the row nor in its JSON.
   package var trouble: Diagnosis?
-  /// Number of records that incremental pulls had missed and this sync found, by resource (I10.2). It is neither in the
+  /// Number of records that incremental pulls had missed and this sync found, by resource. It is neither in the
   /// row nor in its JSON.
   package var missed: [String: Int] = [:]
 

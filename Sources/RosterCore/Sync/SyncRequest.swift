@@ -1,14 +1,14 @@
 /// The options of a requested sync: the body of `POST /v1/sync`, in which each may be left out.
 package struct SyncRequest: Codable, Sendable, Equatable {
-  /// True to allow any number of removals (P8).
+  /// True to allow any number of removals.
   package var allowRemoval: Bool
-  /// True to try an ended session once more (T6).
+  /// True to try an ended session once more.
   package var retrySession: Bool
-  /// True to ask for a new access token first (T10.8).
+  /// True to ask for a new access token first.
   package var wantsNewToken: Bool
   /// True to publish nothing (`rosterd sync --dry-run`). A daemon does not accept this option.
   package var isDryRun = false
-  /// True to transfer everything again (L1).
+  /// True to transfer everything again.
   package var isFresh = false
 
   /// All options are off by default.
@@ -39,7 +39,7 @@ package struct SyncRequest: Codable, Sendable, Equatable {
     if isFresh { try members.encode(true, forKey: .isFresh) }
   }
 
-  /// A fresh request arrived during a sync that is not fresh (L1.2).
+  /// A fresh request arrived during a sync that is not fresh.
   package struct Conflict: Error, Sendable, Equatable {
     /// The error has no details.
     package init() {}
@@ -110,7 +110,7 @@ package struct FeedRequest: Sendable, Equatable {
 
 /// The answers to a query of changes.
 package enum FeedAnswer: Sendable, Equatable {
-  /// The contract's JSON, `{"feed","changes":[…],"last"}`.
+  /// The documented JSON, `{"feed","changes":[…],"last"}`.
   case page(json: [UInt8], isEmpty: Bool)
   /// The reader must start from scratch: a clause that gives the reason.
   case readAnew(String)

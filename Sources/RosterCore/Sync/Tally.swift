@@ -15,9 +15,9 @@ package final class Tally: Sendable {
     package var requestsOf: [String: Int] = [:]
     /// Number of pages that upstream declared unchanged (304).
     package var notModified = 0
-    /// Number of pages reused from an interrupted sync (P4).
+    /// Number of pages reused from an interrupted sync.
     package var resumed = 0
-    /// Number of retries (P11), without those after a 401.
+    /// Number of retries, without those after a 401.
     package var retries = 0
     /// Number of successful token requests.
     package var refreshes = 0

@@ -1,4 +1,4 @@
-/// An optional that is encoded as null and never left out: the contract's JSON always has every member.
+/// An optional that is encoded as null and never left out: documented JSON always has every member.
 @propertyWrapper
 package struct OrNull<Value: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
   /// The value; nil is encoded as null.

@@ -1,7 +1,7 @@
 package import RosterCore
 
 extension JSONValue {
-  /// A record has at most 128 levels (P9), and answers wrap it in further objects. The limit matters because a tree is
+  /// A record has at most 128 levels, and answers wrap it in further objects. The limit matters because a tree is
   /// freed by recursion.
   private static let deepest = 136
 

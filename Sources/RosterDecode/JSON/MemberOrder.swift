@@ -1,4 +1,4 @@
-/// Compares JSON that differs at most in the order of members, which is never a difference (P5.4).
+/// Compares JSON that differs at most in the order of members, which is never a difference.
 package enum MemberOrder {
   private typealias Bytes = UnsafeBufferPointer<UInt8>
 
@@ -15,7 +15,7 @@ package enum MemberOrder {
     var value: Value
   }
 
-  /// A record has at most 128 levels (P9.4). The limit matters because a value is freed by recursion.
+  /// A record has at most 128 levels. The limit matters because a value is freed by recursion.
   private static let deepest = 136
 
   /// True if two JSON texts without white space between their tokens are equal apart from the order of members. Both

@@ -49,7 +49,7 @@ extension Configuration {
         $0.auth.flow.usesTemplates && $0.auth.answer.access == nil
           ? "\($0.flowText) needs the place of the access token in an answer" : nil
       },
-      // Secrets may be sent to one origin only (T13.7).
+      // Secrets may be sent to one origin only.
       .key(
         "auth.refresh.url", beside: ["auth.login.url"], of: "F5.2",
         "auth.login.url and auth.refresh.url have different origins",
@@ -159,7 +159,7 @@ extension Configuration {
 }
 
 extension String {
-  /// The first `{NAME}` that T13.2 does not define; nil if all are defined.
+  /// The first `{NAME}` that is not a placeholder of a credential; nil if all are defined.
   var unknownPlaceholder: String? {
     let known = Set(CredentialPlaceholder.allCases.map(\.text))
     return matches(of: /\{[A-Za-z_][A-Za-z0-9_]*\}/).map { String($0.0) }.first { !known.contains($0) }

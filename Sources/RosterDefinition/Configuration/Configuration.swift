@@ -1,8 +1,8 @@
 package import Logging
 package import RosterCore
 
-/// The settings of one rosterd, key by key (docs/CONTRACT.md, section 2). A new value has the defaults; `load` adds the
-/// paths, which depend on the environment.
+/// The settings of one rosterd, key by key (rosterd.toml(5)). A new value has the defaults; `load` adds the paths,
+/// which depend on the environment.
 package struct Configuration: Sendable, Equatable {
   /// `[upstream]`: the server of the pages.
   package struct Upstream: Sendable, Equatable {
@@ -193,6 +193,6 @@ package struct Configuration: Sendable, Equatable {
 }
 
 extension Configuration: CustomStringConvertible {
-  /// The masked settings, so that a log line or a failed test shows no secret (T9).
+  /// The masked settings, so that a log line or a failed test shows no secret.
   package var description: String { rendered() }
 }

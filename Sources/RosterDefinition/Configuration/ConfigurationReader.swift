@@ -303,7 +303,7 @@ struct ConfigurationReader {
     return ("\(definition.1).\(key.name)", key.allowed)
   }
 
-  /// True if rosterd has a table of that name. Such a name contains no secret (T9).
+  /// True if rosterd has a table of that name. Such a name contains no secret.
   private static func isTable(_ name: String) -> Bool {
     if !names(in: name.split(separator: ".").map(String.init)).isEmpty { return true }
     let definition =

@@ -38,7 +38,7 @@ extension Configuration {
       inClear("auth.device_url") { $0.resolvedDeviceURL },
       inClear("auth.login.url") { $0.exchange?.login?.url },
       inClear("auth.refresh.url") { $0.exchange?.refresh?.url },
-      // A token goes to these addresses too (T8.3).
+      // A token goes to these addresses too.
       .each([base], of: "F2.2", allowed: "an https URL") { configuration in
         configuration.resources.filter { configuration.isInClear($0.baseURL) }.map {
           .init(of: "resource.\($0.name).base_url", problem: httpAddress)
@@ -73,7 +73,7 @@ extension Configuration {
     .key(key, beside: [base], of: "F7.8", httpAddress, allowed: "an https URL or a path") { $0.isInClear(url($0)) }
   }
 
-  /// Two settings must not name the same file, in whatever spelling or by a hard link (F7.13).
+  /// Two settings must not name the same file, in whatever spelling or by a hard link.
   private static func oneFile(
     _ key: String, _ other: String, paths: @escaping @Sendable (Configuration) -> (String, String)
   ) -> KeyRule<Configuration> {

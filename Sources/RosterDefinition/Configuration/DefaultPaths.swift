@@ -53,7 +53,7 @@ package struct DefaultPaths: Sendable, Equatable {
   }
 
   /// True if a user without a daemon means the system's. A cache alone does not prove a daemon: a manual sync may have
-  /// left it. The decision is common to the socket and the cache, because both belong to one daemon (L10.5).
+  /// left it. The decision is common to the socket and the cache, because both belong to one daemon.
   private static func isSystemMeant(insteadOf own: Defaults, _ system: Defaults) -> Bool {
     guard own.configurationFile != system.configurationFile, !isThere(own.configurationFile), !isThere(own.socket)
     else { return false }

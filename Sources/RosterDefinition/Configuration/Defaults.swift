@@ -25,7 +25,7 @@ package struct Defaults: Sendable, Equatable {
   package static let system = Defaults(environment: [:], isRoot: true)
 
   /// The defaults for reading a configuration file. If root is not in a service, a file beside
-  /// /etc/rosterd/rosterd.toml belongs to an instance, whose folders apply (P14.2).
+  /// /etc/rosterd/rosterd.toml belongs to an instance, whose folders apply.
   init(of file: String?, environment: [String: String], isRoot: Bool) {
     self.init(environment: environment, isRoot: isRoot)
     if self == .system, let name = file.flatMap(instanceName(ofFile:)) { self = instance(name) }

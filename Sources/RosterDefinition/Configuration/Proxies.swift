@@ -75,7 +75,7 @@ extension ProxyServer {
     try self.init(url, defaultPort: Self.usualPort, setting: variable)
   }
 
-  /// The messages do not repeat the address, which may contain a password (T9).
+  /// The messages do not repeat the address, which may contain a password.
   fileprivate init(_ text: String, defaultPort: Int?, setting: String) throws(Mistakes) {
     guard let parts = URLComponents(string: text, encodingInvalidCharacters: false) else {
       throw Mistakes("is not a URL")

@@ -11,7 +11,7 @@ struct TOMLDocument {
   let items: TOMLMembers
   private let places: [[String]: TOMLKeyPlaces.Place]
 
-  /// - Parameter known: words that a syntax error may repeat. Any other text in it may be a secret (T9).
+  /// - Parameter known: words that a syntax error may repeat. Any other text in it may be a secret.
   init(_ text: String, known: @autoclosure () -> Set<String> = []) throws(SyntaxError) {
     var hazards = TOMLHazards()
     for (index, row) in Self.rows(of: text).enumerated() {

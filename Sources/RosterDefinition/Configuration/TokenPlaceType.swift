@@ -2,7 +2,7 @@ import RosterCore
 
 extension ValueType<[TokenPlace]> {
   /// One place, or a list of places. A variable has the list in TOML. The messages do not repeat the text, because a
-  /// user may have written the token itself there (T9).
+  /// user may have written the token itself there.
   static var tokenPlaces: Self {
     Self(
       name: "a string or a list of strings", allowed: allowed,
@@ -89,7 +89,7 @@ extension TokenPlace.Carrier {
 }
 
 extension ValueType<TokenPlace?> {
-  /// The messages do not repeat the text, which may contain a secret (T9).
+  /// The messages do not repeat the text, which may contain a secret.
   static var templateField: Self {
     .text(
       allowed: "\"NAME: VALUE\", a header, or \"?NAME=VALUE\", a query parameter, or nothing",
@@ -121,7 +121,7 @@ extension ValueType<TokenSource?> {
 }
 
 extension ValueType<[Request.Parameter]> {
-  /// A table of fields. The messages do not repeat a value, which may be a secret (T9).
+  /// A table of fields. The messages do not repeat a value, which may be a secret.
   static var parameters: Self {
     Self(
       name: "a table of strings", allowed: "names with their values as strings", isBare: false,

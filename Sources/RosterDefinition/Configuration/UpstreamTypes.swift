@@ -63,7 +63,7 @@ extension ValueType<UInt16> {
 }
 
 extension Request.Header {
-  /// The value. It is masked unless its name is one that never has a secret (T9), because no list of secret-looking
+  /// The value. It is masked unless its name is one that never has a secret, because no list of secret-looking
   /// names is complete.
   package var shown: String { Self.harmlessNames.contains(name.lowercased()) ? value : "***" }
 

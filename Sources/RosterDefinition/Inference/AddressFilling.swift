@@ -19,7 +19,7 @@ extension ListAddress {
     return filled(slots, places: places)
   }
 
-  /// The address of which the value is the whole: `path` becomes a placeholder (R5.4). Its query is a part of it.
+  /// The address of which the value is the whole: `path` becomes a placeholder. Its query is a part of it.
   private func whole(_ parents: [GivenParent]) -> ListAddress? {
     guard let parent = parents.last, parents.count == 1, let given = try? ListAddress(parent.value),
       !isElsewhere(given.url), given.shown == shown
@@ -61,7 +61,7 @@ extension ListAddress {
   }
 
   private static func failure(_ column: ParentColumn, count: Int) -> Failure {
-    // The address is not repeated, because it may contain a secret (T9).
+    // The address is not repeated, because it may contain a secret.
     let cause =
       count == 0
       ? "no segment of its path below base_url and no value of its query is the value of \(column.name)"

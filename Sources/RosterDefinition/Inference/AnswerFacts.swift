@@ -64,7 +64,7 @@ struct AnswerFacts {
     return fact.flatMap { fact in fact.value.integer.map { (fact.at, Int($0)) } }
   }
 
-  /// A total, which may be a text of digits or have a fraction of zero, as a sync reads it (G5.3).
+  /// A total, which may be a text of digits or have a fraction of zero, as a sync reads it.
   func total(_ names: Set<String>, atLeast least: Int) -> (at: JSONPointer, value: Int)? {
     let fact = first(names) { ($0.value.whole ?? .min) >= Int64(least) }
     return fact.flatMap { fact in fact.value.whole.map { (fact.at, Int($0)) } }
@@ -98,7 +98,7 @@ extension JSONValue {
     return integer ?? number.flatMap(Int64.init(exactly:))
   }
 
-  /// The flag that this is, in any of the forms that a sync reads (G5.3); nil for other values.
+  /// The flag that this is, in any of the forms that a sync reads; nil for other values.
   var flag: Bool? {
     switch self {
     case .boolean(let isTrue): isTrue

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import RosterCore
 
-/// Proposals for children: fields of the records that lead to a list or to a detail of each record (L6.1).
+/// Proposals for children: fields of the records that lead to a list or to a detail of each record.
 struct ChildChoice {
   let resource: Resource
   let records: [JSONValue]

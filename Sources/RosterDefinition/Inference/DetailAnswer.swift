@@ -1,6 +1,6 @@
 import RosterCore
 
-/// An answer that is one record: the detail of a parent (E9.1).
+/// An answer that is one record: the detail of a parent.
 struct DetailAnswer {
   /// Place of the record; empty for the answer itself.
   let at: JSONPointer

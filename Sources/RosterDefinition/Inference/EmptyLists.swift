@@ -1,6 +1,6 @@
 import RosterCore
 
-/// Signs of the form that a server gives to an answer without records (R7.5).
+/// Signs of the form that a server gives to an answer without records.
 enum EmptyLists {
   /// True if the answer comes from a server that leaves out empty lists. It is written by Protocol Buffers, whose
   /// 64-bit numbers are texts and whose pages have `nextPageToken`, or it has the `kind` of a Google API.

@@ -1,6 +1,6 @@
 package import RosterCore
 
-/// A column of a parent, and its value in the given address: `issue.number=5` of `infer --of` (L6.1).
+/// A column of a parent, and its value in the given address: `issue.number=5` of `infer --of`.
 package struct GivenParent: Sendable, Equatable {
   /// The column whose placeholder replaces the value.
   package let column: ParentColumn

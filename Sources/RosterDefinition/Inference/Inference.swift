@@ -111,7 +111,7 @@ package enum Inference {
   }
 
   /// Throws `Failure` (64) if the paths of two addresses give their lists the same name or table, so that neither is
-  /// requested (L8.2). A list whose path has no name gets one from its answer.
+  /// requested. A list whose path has no name gets one from its answer.
   package static func expectDifferentNames(_ addresses: [ListAddress]) throws(Failure) {
     var names: Set<String> = []
     for address in addresses {

@@ -156,7 +156,7 @@ extension JSONValue {
     }
   }
 
-  /// The value as a key (P9), nil if it cannot be one. A text and a number are never the same key.
+  /// The value as a key, nil if it cannot be one. A text and a number are never the same key.
   var key: String? {
     switch self {
     case .text(let text): text.isEmpty ? nil : "\"\(text)"

@@ -13,7 +13,7 @@ package struct ListAddress: Sendable, Equatable {
   /// The path from which the resource gets its name: `path`, or what it was before it became a placeholder alone.
   private(set) var namingPath: String
 
-  /// The address without its query, which may contain a secret (T9).
+  /// The address without its query, which may contain a secret.
   package let shown: String
 
   /// Throws `Failure` (64) if the text is not an http or https URL, or contains a user or password.
@@ -44,7 +44,7 @@ package struct ListAddress: Sendable, Equatable {
   }
 
   private static func failure(_ cause: String) -> Failure {
-    // The address is not repeated, because it may contain a secret (T9).
+    // The address is not repeated, because it may contain a secret.
     Failure(
       .usage, step: "ask", subject: "the address", cause: cause,
       hint: "give the address of a list, as in rosterd infer https://rickandmortyapi.com/api/character")

@@ -1,6 +1,6 @@
 import RosterCore
 
-/// The page style that fits an answer. Announced pages are preferred, because they are pulled in parallel (P1); then
+/// The page style that fits an answer. Announced pages are preferred, because they are pulled in parallel; then
 /// answers that lead to the next page; then guesses.
 struct PageChoice {
   private(set) var pages = Resource.Pages(.one)
@@ -250,7 +250,7 @@ struct PageChoice {
       isFull
         ? .fullPage(records)
         : .unseen(.style, text: "a sign of further pages; if there are any, set `style` and its keys"))
-    // The sync then reports a full page (G5.13).
+    // The sync then reports a full page.
     if isFull { pages.size = Resource.Size(records) }
     guard let size = evidence.asked.size else { return }
     taken = [size.name]

@@ -10,7 +10,7 @@ struct Query {
   init(_ parameters: [Request.Parameter], besides taken: Set<String>) {
     let others = parameters.filter { !taken.contains($0.name) }
     for parameter in others {
-      // The value of a parent is no secret, whatever the parameter's name is (L6.1).
+      // The value of a parent is no secret, whatever the parameter's name is.
       if ParentColumn(whole: parameter.value) == nil, Secrets.isSecret(parameter) {
         secrets.append(parameter.name)
       } else {
@@ -35,7 +35,7 @@ extension Resource.Scalar {
   }
 }
 
-/// Headers and comments that follow from the request. They contain no secret (T9).
+/// Headers and comments that follow from the request. They contain no secret.
 struct RequestNotes {
   private(set) var notes: [Note] = []
   /// The user's headers without secrets.

@@ -5,7 +5,7 @@ struct ResourceName {
   let resource: String
   let table: String
 
-  /// The limit of the contract: `[a-z][a-z0-9_]{0,39}`.
+  /// The documented limit: `[a-z][a-z0-9_]{0,39}`.
   private static let longest = 40
 
   /// - Parameters:

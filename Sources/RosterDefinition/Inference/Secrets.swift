@@ -1,6 +1,6 @@
 import RosterCore
 
-/// The parts of a request that must not be repeated (T9). In case of doubt a value counts as secret, because a user can
+/// The parts of a request that must not be repeated. In case of doubt a value counts as secret, because a user can
 /// add a harmless value again.
 enum Secrets {
   /// A query parameter whose name or value looks like a credential.

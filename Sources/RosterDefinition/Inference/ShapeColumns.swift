@@ -26,8 +26,8 @@ extension InferredType {
   /// A sample of fewer whole numbers does not show that the next one has no fraction.
   private static let minWholeNumbers = 20
 
-  /// Whole numbers of a small sample become `real`, which also stores fractions; an `integer` column would reject those
-  /// (P9).
+  /// Whole numbers of a small sample become `real`, which also stores fractions; an `integer` column would reject
+  /// those.
   func columnType(named name: String) -> Resource.ColumnType {
     guard kinds == [.integer] else { return scalarType ?? .json }
     let isCertain = present >= Self.minWholeNumbers || hasLargeInteger || name.saysIDOrCount

@@ -60,7 +60,7 @@ struct ShapedList {
     names = list.map { parent.appending($0.name) }
   }
 
-  /// The objects that the elements are read as (R1).
+  /// The objects that the elements are read as.
   func records(in body: JSONValue) -> [JSONValue] {
     let names = self.names.flatMap { body[$0]?.elements.compactMap(\.text) }
     func named(_ name: String, _ value: JSONValue) -> JSONValue {

@@ -1,6 +1,6 @@
 import RosterCore
 
-/// Proposals for `since`: an answer shows what a list could start from, but not how upstream is asked for it (L6.1).
+/// Proposals for `since`: an answer shows what a list could start from, but not how upstream is asked for it.
 enum SinceChoice {
   /// Returns at most one note.
   static func notes(_ resource: Resource, body: JSONValue, of records: [JSONValue]) -> [Note] {

@@ -1,6 +1,6 @@
 import RosterCore
 
-/// Proposals for windows: an address or an answer has both bounds of a span of time (L6.1).
+/// Proposals for windows: an address or an answer has both bounds of a span of time.
 struct WindowChoice {
   private let lower: Bound
   private let upper: Bound

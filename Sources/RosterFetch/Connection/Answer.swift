@@ -7,10 +7,10 @@ import RosterCore
 /// An incoming answer.
 ///
 /// The body is collected and decompressed when it is complete. The number of received bytes is then known, and faults
-/// of the body differ from faults of the connection. If the status alone decides (P11, T3, T6), a fault of the body
+/// of the body differ from faults of the connection. If the status alone decides, a fault of the body
 /// does not replace the answer.
 struct Answer {
-  /// Largest size in bytes of a body after decompression (P11).
+  /// Largest size in bytes of a body after decompression.
   static let maxBytes = 8 * 1024 * 1024
 
   private(set) var head: HTTPResponseHead?
@@ -115,7 +115,7 @@ extension HTTPResponseHead {
     headers.contains(name: "Content-Length") || headers.contains(name: "Transfer-Encoding")
   }
 
-  /// True if the answer is useless without its body: a page, which may be a part of a list (G3.2), or a granted token.
+  /// True if the answer is useless without its body: a page, which may be a part of a list, or a granted token.
   fileprivate func needsBody(_ method: Request.Method) -> Bool {
     switch method {
     case .get: status == .ok || status == .partialContent

@@ -4,7 +4,7 @@ import NIOSSL
 import RosterCore
 import Synchronization
 
-/// The certificate and the key with which this client identifies itself (T15).
+/// The certificate and the key with which this client identifies itself.
 package struct ClientCertificate: Sendable, Equatable {
   /// A reason why a pair cannot be used.
   package enum Flaw: Error, Sendable, Equatable {
@@ -55,7 +55,7 @@ package struct ClientCertificate: Sendable, Equatable {
   }
 }
 
-/// A client certificate and the origins that it is presented to (T15.1).
+/// A client certificate and the origins that it is presented to.
 package struct ClientIdentity: Sendable, Equatable {
   /// The certificate with its chain, and its private key.
   package var certificate: ClientCertificate
@@ -86,7 +86,7 @@ final class CertificateRequests: Sendable {
   }
 }
 
-/// A TLS alert, or an answer of nginx, by which a server requires or refuses the client's certificate (T15.4).
+/// A TLS alert, or an answer of nginx, by which a server requires or refuses the client's certificate.
 extension Failure {
   /// nil if the error is not such an alert. NIOSSL shows an alert only by its name in the error's text.
   /// - Parameter wasRequested: true if the server requested a certificate in this handshake. A general alert is then

@@ -61,7 +61,7 @@ final class Connector {
     }.nonisolated()
   }
 
-  /// The client certificate is presented to its origins only (T15.1).
+  /// The client certificate is presented to its origins only.
   private func context(for origin: Origin) throws -> NIOSSLContext {
     _ = requests.take(origin.serverName)
     let presents = identity?.origins.contains(origin) ?? false

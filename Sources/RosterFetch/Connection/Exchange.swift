@@ -41,7 +41,7 @@ final class Exchange {
   /// True if the exchange was cancelled or has its answer.
   var isOver: Bool { continuation == nil }
 
-  /// Call this after a wait for a connection. The exchange ends if its token has expired meanwhile (T2).
+  /// Call this after a wait for a connection. The exchange ends if its token has expired meanwhile.
   func expectLiveToken() {
     if let tokenEnd, tokenEnd <= NIODeadline.now() { fail(Failure.tokenOutlived) }
   }

@@ -20,7 +20,7 @@ package final class HTTPTransport: Sendable {
     /// nil if no client certificate is configured.
     package var identity: ClientIdentity?
 
-    /// The contract's defaults.
+    /// The documented defaults.
     package init(
       timeout: Duration = .seconds(30), connections: Int = 8, roots: TrustedRoots = .system(SystemRoots()),
       pins: [String] = [], proxies: ProxyRules = ProxyRules(),
@@ -35,10 +35,10 @@ package final class HTTPTransport: Sendable {
     }
   }
 
-  /// Largest size in bytes of a body after decompression (P11).
+  /// Largest size in bytes of a body after decompression.
   package static let maxBytes = Answer.maxBytes
 
-  /// Longest wait of `shutdown`: P13 allows 5 s for everything that ends.
+  /// Longest wait of `shutdown`: everything that ends has 5 s.
   package static let maxShutdown = Duration.milliseconds(400)
 
   private let routes: Routes
@@ -90,7 +90,7 @@ package final class HTTPTransport: Sendable {
     try await withTaskExecutorPreference(executor, operation: work)
   }
 
-  /// Throws a `Failure`, whose `reason` selects the row of P11's table, or CancellationError. Some answers are
+  /// Throws a `Failure`, whose `reason` selects the row of the retry table, or CancellationError. Some answers are
   /// decided by their status alone: any but 200 to a GET, any but 2xx to a POST. Their body is empty if it cannot be
   /// read.
   package func send(_ request: Request) async throws -> Response {

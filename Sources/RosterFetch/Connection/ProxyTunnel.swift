@@ -84,7 +84,7 @@ private final class Connect: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Failures at the proxy: no byte of the request has reached upstream. They are treated like a failed connection (P11).
+/// Failures at the proxy: no byte of the request has reached upstream. They are treated like a failed connection.
 extension ProxyServer {
   /// The proxy could not be reached.
   func failed(by failure: Failure) -> Failure {

@@ -47,7 +47,7 @@ extension Failure {
     return failure
   }
 
-  /// Classifies an error of the transport and its libraries for P11.
+  /// Classifies an error of the transport and its libraries for the retry table.
   init(transport error: any Error) {
     // TLS 1.3 servers send the alert after the handshake.
     if let alert = Failure(clientCertificate: error) {

@@ -1,6 +1,6 @@
 package import RosterCore
 
-/// Counts the requests of the last window, and decides whether another one fits (P1, `limit.budget`). Pure; times are
+/// Counts the requests of the last window, and decides whether another one fits (`limit.budget`). Pure; times are
 /// `WallClock.uptime`.
 ///
 /// A request counts until a whole window after its end, because it may have reached upstream at any time between its

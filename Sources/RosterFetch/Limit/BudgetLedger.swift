@@ -27,7 +27,7 @@ package final class BudgetLedger: Sendable {
   private let logger: Logger
   private let waiters = Waiters<Void>()
   private let state = Mutex(State())
-  /// Locked before `state`. Read-only methods never lock it, because a disk may hang (S1).
+  /// Locked before `state`. Read-only methods never lock it, because a disk may hang.
   private let file = Mutex<SlotFile?>(nil)
 
   /// - Parameters:
@@ -103,7 +103,7 @@ package final class BudgetLedger: Sendable {
     }
   }
 
-  /// True if the last sync ran out of requests, so that the next one waits for the whole budget (P1.13).
+  /// True if the last sync ran out of requests, so that the next one waits for the whole budget.
   package var wasShort: Bool { state.withLock { $0.budget != nil && $0.wasShort } }
 
   /// Call this when a sync has succeeded: its number of requests is known.

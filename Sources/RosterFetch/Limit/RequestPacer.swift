@@ -67,7 +67,7 @@ package final class RequestPacer: Sendable {
     }
   }
 
-  /// Prevents all further requests (P13).
+  /// Prevents all further requests.
   package func stop() {
     let left = state.withLock { state in
       state.isStopped = true

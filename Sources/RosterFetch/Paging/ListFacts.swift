@@ -26,7 +26,7 @@ package struct ListFacts: Sendable, Equatable {
   package var unnamedTotal: Int?
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
-  /// True if `more` or `done` says that more pages follow; nil without such a key (G5.2).
+  /// True if `more` or `done` says that more pages follow; nil without such a key.
   package var more: Bool?
   /// The next position. A missing, null or empty value is nil and ends the list.
   package var next: Value?

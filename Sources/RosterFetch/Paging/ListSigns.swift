@@ -1,6 +1,6 @@
 import RosterCore
 
-/// The end of a list, decided from all signs of an answer together (G5). The list goes on if any sign says so, and it
+/// The end of a list, decided from all signs of an answer together. The list goes on if any sign says so, and it
 /// is whole only if no sign contradicts. Pure, so that a kept page leads to the same decision as a transferred one.
 extension Paging {
   /// The meaning of all signs together for the page after this one.
@@ -8,7 +8,7 @@ extension Paging {
     /// - Parameter isSaid: False if no answer says so, and only the next page shows whether the list goes on.
     case goesOn(isSaid: Bool)
     /// A sign says that the list is over, but the page is full. The next page is requested, and any answer without new
-    /// records is the end (G5.8).
+    /// records is the end.
     case isTried
     case ends
   }
@@ -43,8 +43,8 @@ extension Paging {
     return isFull || mayBeLowered(page) || exceeds(page, facts) ? .isTried : .ends
   }
 
-  /// True if an answer says that the page after this one exists: it is no end of the list that this page does not
-  /// (G5.17). The next value of a chain is no promise, because some servers give one on the last page too.
+  /// True if an answer says that the page after this one exists: it is no end of the list that this page does not.
+  /// The next value of a chain is no promise, because some servers give one on the last page too.
   func isPromised(after page: PageRequest, _ facts: ListFacts) -> Bool {
     if facts.more != nil { return facts.more == true }
     if let last = facts.last { return page.number < last }
@@ -56,7 +56,7 @@ extension Paging {
     (facts.count ?? page.total ?? facts.unnamedTotal ?? 0) > page.recordsBefore + facts.records
   }
 
-  /// True if the list ends at this page, and a total that no key of the definition names is higher (G5.16).
+  /// True if the list ends at this page, and a total that no key of the definition names is higher.
   func endsEarly(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     facts.unnamedTotal != nil && exceeds(page, facts) && verdict(after: page, facts) == .ends
       && (facts.records > 0 || resource.pages.empty != .end)
@@ -82,7 +82,7 @@ extension Paging {
     return facts.records >= size.records || facts.records.isMultiple(of: 5)
   }
 
-  /// True if the only page of a list is full, and only the missing next value makes it the last one (G5.13). Sizes of
+  /// True if the only page of a list is full, and only the missing next value makes it the last one. Sizes of
   /// pages are usually multiples of ten.
   package func lacksNext(_ facts: ListFacts) -> Bool {
     if resource.pages.style.kind.step == .stops, facts.more == true { return true }
@@ -97,8 +97,7 @@ extension Paging {
     }
   }
 
-  /// True if the last of several pages is as full as the ones before it. Only a missing next value ends the list then
-  /// (G5.13).
+  /// True if the last of several pages is as full as the ones before it. Only a missing next value ends the list then.
   package func endsFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     guard followsAnswers, facts.next == nil, facts.more == nil, facts.count ?? page.total == nil, facts.records > 0,
       facts.records >= page.longest
@@ -107,7 +106,7 @@ extension Paging {
   }
 
   /// True if all pages of a list have fewer records than `size`, and upstream decides where the next one begins. It may
-  /// have lowered the size, and may skip the difference (G5.14).
+  /// have lowered the size, and may skip the difference.
   /// - Parameter longest: The number of records on the longest page that another one follows; 0 without such a page.
   package func isShortened(to longest: Int) -> Bool {
     guard longest > 0, let size = resource.pages.size, longest < size.records else { return false }

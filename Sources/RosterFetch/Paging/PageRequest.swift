@@ -13,18 +13,18 @@ package struct PageRequest: Sendable, Equatable {
   package var total: Int?
   /// Number of empty pages directly before it.
   package var emptyPages = 0
-  /// True if a sign says that the list is over, so that any answer without new records is the end (G5.8).
+  /// True if a sign says that the list is over, so that any answer without new records is the end.
   package var isTrial = false
-  /// True if an answer says that this page exists (G5.17).
+  /// True if an answer says that this page exists.
   package var isPromised = false
-  /// True if an earlier page of this pull had the same request: only upstream knows the position (G5.7).
+  /// True if an earlier page of this pull had the same request: only upstream knows the position.
   package private(set) var isRepeated = false
   /// The request without validators and tokens.
   package var request: Request
-  /// Identifies the page from pull to pull (P6): its address below base_url, and its body for a POST.
+  /// Identifies the page from pull to pull: its address below base_url, and its body for a POST.
   package var address: String
 
-  /// The same request once more, which leads to other records (G5.7). Its place tells the pages apart.
+  /// The same request once more, which leads to other records. Its place tells the pages apart.
   package func repeated() -> PageRequest {
     var page = self
     page.isRepeated = true

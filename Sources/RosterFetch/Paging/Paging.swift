@@ -3,7 +3,7 @@ package import RosterCore
 import RosterDecode
 
 /// The way from one page of a list to the next: the first request, and the requests that follow from an answer.
-/// Pure and immutable, so that a kept page leads to the same request as a transferred one (P4, P6).
+/// Pure and immutable, so that a kept page leads to the same request as a transferred one.
 /// A class, because each page's task holds it, and a copy of a resource has many fields to retain.
 package final class Paging: Sendable {
   /// The definition of the list.
@@ -12,17 +12,17 @@ package final class Paging: Sendable {
   package let isIncremental: Bool
   /// True if each page's address comes from the page before it. An address that occurs twice is then a circle.
   package let followsAnswers: Bool
-  /// True if the pull depends on the `Date` of each answer (I2.2). It is costly to parse.
+  /// True if the pull depends on the `Date` of each answer. It is costly to parse.
   let needsDates: Bool
   /// True if the requests are conditional by `since.param`: they have no validator, and 304 means that nothing changed.
   package let startsInHeader: Bool
   /// True if a fact of the list is in a header of the answer.
   let readsHeaders: Bool
-  /// The delta token that it starts from; nil without one. It is shown nowhere (I7.3).
+  /// The delta token that it starts from; nil without one. It is shown nowhere.
   private let token: String?
   /// The page at a delta token that is an address.
   private let start: PageRequest?
-  /// The address that takes the place of `path` (R5.4); nil if `path` is below base_url.
+  /// The address that takes the place of `path`; nil if `path` is below base_url.
   private let home: String?
   /// True if `home` is the whole address that upstream gave, so that the first request adds nothing to it.
   private let isGivenAddress: Bool
@@ -36,7 +36,7 @@ package final class Paging: Sendable {
   /// - Parameters:
   ///   - baseURL: without a trailing `/`.
   ///   - template: The definition with its placeholders, if `resource` is filled with values of a parent. Such values
-  ///     may be keys of records: `keylessURL` of each request has the placeholders instead (S11.3).
+  ///     may be keys of records: `keylessURL` of each request has the placeholders instead.
   package convenience init(
     _ resource: Resource, baseURL: String, isIncremental: Bool = false, token: String? = nil, template: Resource? = nil
   ) {
@@ -86,7 +86,7 @@ package final class Paging: Sendable {
     }
   }
 
-  /// A delta token that is an address is followed like `next` (I7.1). Further pages set the style's parameter in it.
+  /// A delta token that is an address is followed like `next`. Further pages set the style's parameter in it.
   package func startingAtToken(_ links: NextLinks) throws(Failure) -> Paging {
     guard let token, resource.since?.param == nil else { return self }
     let start = try request(1, after: 0, at: token, from: first()) { links }
@@ -95,8 +95,9 @@ package final class Paging: Sendable {
       home: pages.style.param == nil ? home : start.request.url, shownHome: shownHome)
   }
 
-  /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like `next`
-  /// (R5.4): it is requested without `query`, and unchanged except for `since.param`. Later pages set the style's
+  /// The list at an address that a column of the parent has (`Listing.pathColumn`). The address is followed like
+  /// `next`:
+  /// it is requested without `query`, and unchanged except for `since.param`. Later pages set the style's
   /// parameter in it. With further segments it is another address, and is requested as a path is.
   package func startingAt(address: String, rest: String = "", links: NextLinks) throws(Failure) -> Paging {
     var home = try resolved(address, against: baseURL + "/") { links }
@@ -122,10 +123,10 @@ package final class Paging: Sendable {
     _ = try request(1, after: 0, at: token, from: page, links)
   }
 
-  /// True if the pull starts from a delta token (I7.1).
+  /// True if the pull starts from a delta token.
   package var startsFromToken: Bool { token != nil }
 
-  /// True if a page ends the list and has no delta token (I7.1).
+  /// True if a page ends the list and has no delta token.
   func lacksToken(_ facts: ListFacts, on page: PageRequest) -> Bool {
     guard resource.since?.token != nil, facts.token == nil else { return false }
     return verdict(after: page, facts) == .ends
@@ -218,9 +219,9 @@ package final class Paging: Sendable {
     return max(1, count / size + (count % size == 0 ? 0 : 1))
   }
 
-  /// Numbers of records that an announced page may have according to `count` and the first page (G4.2). nil if the
+  /// Numbers of records that an announced page may have according to `count` and the first page. nil if the
   /// number of pages was not calculated from them. The last page may have more records than the total leaves for it: a
-  /// total may be capped (G5.8).
+  /// total may be capped.
   package func predictedRecords(
     on page: Int, isLast: Bool, announcedBy first: ListFacts
   ) -> ClosedRange<Int>? {
@@ -231,7 +232,7 @@ package final class Paging: Sendable {
     return (pages.hidden ? 0 : predicted)...(isLast ? size : predicted)
   }
 
-  /// True if upstream may answer 206, because the definition reads the total of a Content-Range (G3.2).
+  /// True if upstream may answer 206, because the definition reads the total of a Content-Range.
   var takesPartialContent: Bool { pages.count?.isContentRange == true }
 }
 
@@ -275,7 +276,7 @@ extension Paging {
     return query.reduce(home) { QueryText.setting(.init($1.0, $1.1), in: $0) }
   }
 
-  /// A value inside its template is sent as a text (G1.2).
+  /// A value inside its template is sent as a text.
   private func carried(_ value: ListFacts.Value) -> ListFacts.Value {
     pages.value.map { .text($0.filled(with: value.queryText)) } ?? value
   }
@@ -341,7 +342,7 @@ extension Paging {
 
   private static let mask = "***"
 
-  /// A delta token in a body is shown nowhere (I7.3). A long body is no command to type.
+  /// A delta token in a body is shown nowhere. A long body is no command to type.
   private func ownText(of body: JSONValue) -> String {
     let text = text(of: body.secretsMasked)
     return token == nil && text.count <= 4096 ? String(decoding: text, as: UTF8.self) : "…"
@@ -388,7 +389,7 @@ extension Failure {
       hint: "see that the answer has an address where the definition's pages expect it")
   }
 
-  /// The next page is at another origin than base_url (T8, `upstream.links`).
+  /// The next page is at another origin than base_url (`upstream.links`).
   package static var foreignPage: Failure {
     Failure(
       .badAnswer, cause: "it leads to another origin than upstream.base_url",

@@ -13,8 +13,8 @@ package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConverti
 }
 
 extension Paging {
-  /// The facts of the list in an answer. An answer without a value that the definition names is malformed (P11). In a
-  /// chain, only the first page must have a count (G3.1).
+  /// The facts of the list in an answer. An answer without a value that the definition names is malformed. In a
+  /// chain, only the first page must have a count.
   package func facts(
     in scan: PageScan, of response: Response, isFirst: Bool
   ) throws(UndefinedAnswer) -> ListFacts {
@@ -39,7 +39,7 @@ extension Paging {
         reason: "it has times of the form \(form) at \(since.at?.description ?? "") (since.at), and since.form is "
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
-    // A link to a next page, which a list of one page does not follow, is a doubt (G5.13).
+    // A link to a next page, which a list of one page does not follow, is a doubt.
     if facts.more == nil, resource.listing.pages.style.kind.step == .stops,
       (try? LinkHeader.next(in: response.headers)) != nil
     {
@@ -63,7 +63,7 @@ extension Paging {
   }
 
   /// Notes what the answer lacks by a total that no key names, if the list ends before it, and by a Warning header.
-  /// Nothing is removed then (R7.3).
+  /// Nothing is removed then.
   /// - Returns: True if the answer lacks something. Its body does not show that, so that the page is never unchanged.
   func noteLacks(
     in scans: inout [PageScan], of response: Response, _ facts: ListFacts, on page: PageRequest
@@ -88,7 +88,7 @@ extension Paging {
   /// A total is stored with its page, as a declared one is.
   func unnamedTotal(_ scan: PageScan) -> Int? { resource.pages.takesUnnamedTotal ? scan.count.number : nil }
 
-  /// The reason why an answer that calls itself followed by another page is malformed without a next value (G5.3).
+  /// The reason why an answer that calls itself followed by another page is malformed without a next value.
   private func lostNext(isEmpty: Bool) -> String {
     let done = resource.pages.done?.description ?? ""
     let flag = resource.pages.more.map { "\($0) (more) is true" } ?? "\(done) (done) is false"
@@ -118,7 +118,7 @@ extension Paging {
   }
 
   /// Adds the values that the definition expects in the answer's headers, as if they were in the body. Totals are
-  /// integers, however they are written (G5.3).
+  /// integers, however they are written.
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
     if let place = resource.listing.pages.count, case .header(let name) = place {
@@ -235,7 +235,7 @@ extension Paging {
     text.flatMap { $0.isEmpty ? nil : .text($0) }
   }
 
-  /// The address without the token, which upstream may repeat: an address is stored and shown (T8, T9).
+  /// The address without the token, which upstream may repeat: an address is stored and shown.
   private func address(_ text: String?, in response: Response) -> ListFacts.Value? {
     self.text(
       text.map { text in
@@ -270,7 +270,7 @@ extension Paging {
     }
   }
 
-  /// The object is sent member by member. The token's parameter is not among them (T8).
+  /// The object is sent member by member. The token's parameter is not among them.
   private func members(
     _ found: PointedValue, place: JSONPointer, response: Response
   ) throws(UndefinedAnswer) -> ListFacts.Value? {
@@ -314,7 +314,7 @@ extension Paging {
   private static let most = 1_000_000_000_000
 
   /// True if `more` or `done` says that more pages follow; nil without such a key. An answer may leave it out where it
-  /// is false, if an earlier page has it, or if the definition says so (G5.3).
+  /// is false, if an earlier page has it, or if the definition says so.
   private func more(in scan: PageScan, isFirst: Bool) throws(UndefinedAnswer) -> Bool? {
     let pages = resource.listing.pages
     guard let place = pages.ending else { return nil }

@@ -1,10 +1,10 @@
 package import RosterCore
 
 extension Resource {
-  /// The definition of one list: each placeholder of an ancestor's column is replaced by its value (R5.3). A path that
-  /// is only a placeholder stays, since the list begins at an address (`Paging.startingAt`, R5.4).
+  /// The definition of one list: each placeholder of an ancestor's column is replaced by its value. A path that
+  /// is only a placeholder stays, since the list begins at an address (`Paging.startingAt`).
   ///
-  /// `{today}` must be replaced first (R6.1), because a value may contain such a text.
+  /// `{today}` must be replaced first, because a value may contain such a text.
   package func filled(with values: ParentValues) throws(ParentValueFault) -> Resource {
     let needed = parentColumns.map(\.column)
     if needed.isEmpty { return self }

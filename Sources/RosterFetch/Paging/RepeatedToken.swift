@@ -1,7 +1,7 @@
 import RosterCore
 
 /// Removes the token and other secrets from addresses in which upstream repeats them, because next-page addresses are
-/// stored and shown (T8, T9).
+/// stored and shown.
 extension Response.SentToken {
   /// Minimum length in bytes. A shorter token may be in an address by chance, such as a static token `10` beside
   /// `page=10`.

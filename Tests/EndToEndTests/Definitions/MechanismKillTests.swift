@@ -239,7 +239,7 @@ private struct Mechanism: Sendable, CustomTestStringConvertible {
 /// A sync is killed while it keeps pages, and another one while it publishes.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct MechanismKillTests {
   @Test(
-    "P3.1, P2.1: after a kill readers have the old or the new records, and the next sync has all of them, by every mechanism",
+    "1, 2: after a kill readers have the old or the new records, and the next sync has all of them, by every mechanism",
     arguments: Mechanism.all)
   fileprivate func killed(_ mechanism: Mechanism) async throws {
     let things = TimedThings()

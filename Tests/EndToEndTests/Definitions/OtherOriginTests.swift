@@ -4,7 +4,7 @@ import RosterDecode
 import RosterSimulator
 import Testing
 
-/// `headers` and `base_url` of a resource (R8).
+/// `headers` and `base_url` of a resource.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct OtherOriginTests {
   private static func toml(_ second: String) -> String {
     """
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "R8.1, R8.2, T8.1: a resource has its own headers and its own server, which gets the token, in one snapshot")
+    "39, 52: a resource has its own headers and its own server, which gets the token, in one snapshot")
   func mirrors() async throws {
     let other = OwnAPI { call in
       guard call["Authorization"] == "Bearer t0ken-of-both" else { throw Refusal(status: 401, why: "no token") }
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "F2.2: an invalid base_url of a resource, or one in clear beside https, is 78",
+    "53: an invalid base_url of a resource, or one in clear beside https, is 78",
     arguments: [
       ("ftp://a", "http://b", "neither http nor https"), ("http://u:p@a", "http://b", "a user or a password"),
       ("http://a/?q=1", "http://b", "holds a query"), ("http://a", "https://b", "does not go with an https base_url"),

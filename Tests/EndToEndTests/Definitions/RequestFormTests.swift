@@ -3,9 +3,9 @@ import RosterCore
 import RosterDecode
 import Testing
 
-/// Repeated and raw parameters, forms, `by_key` by POST, `empty` with alternatives, and a place by condition (R9, R10).
+/// Repeated and raw parameters, forms, `by_key` by POST, `empty` with alternatives, and a place by condition.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RequestFormTests {
-  @Test("R9.1, R9.2: a list in query is sent as often as it has values, and raw values without percent-encoding")
+  @Test("52: a list in query is sent as often as it has values, and raw values without percent-encoding")
   func parameters() async throws {
     let toml = """
       [resource.thing]
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test("R9.3, T18.1: a form-encoded POST, with the page and a secret in its fields")
+  @Test("36, 52: a form-encoded POST, with the page and a secret in its fields")
   func form() async throws {
     let toml = """
       [auth]
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(
-    "R10.1, R10.2: by_key by POST asks for one key, or for a list of them",
+    "52: by_key by POST asks for one key, or for a list of them",
     arguments: [
       (#"{ path = "/find", method = "POST", body = { ids = "{keys}", deep = { name = "k-{keys}" } } }"#, 1),
       (#"{ path = "/find", method = "POST", body = { id = "{key}" } }"#, 2),
@@ -125,7 +125,7 @@ import Testing
     if case .number(let digits) = value { Int(digits) } else { nil }
   }
 
-  @Test("E4.2: empty may be a list of tables, of which one must be true")
+  @Test("22: empty may be a list of tables, of which one must be true")
   func empty() async throws {
     let toml = """
       [resource.doc]
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test(
-    "G6.1: the next address or value is in the element of a list that fulfils conditions",
+    "52: the next address or value is in the element of a list that fulfils conditions",
     arguments: [#"style = "next""#, "style = \"cursor\"\nparam = \"from\""])
   func placeByCondition(_ style: String) async throws {
     let toml = """
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test("R6.1, G6.1: a day in path is filled, and brackets in pages.at are a warning of check")
+  @Test("52: a day in path is filled, and brackets in pages.at are a warning of check")
   func dayInPath() async throws {
     let toml = """
       [resource.view]
@@ -208,7 +208,7 @@ import Testing
   }
 
   @Test(
-    "F2.4: what cannot be written into a form or a place by condition is 78",
+    "53: what cannot be written into a form or a place by condition is 78",
     arguments: [
       (#"format = "form""#, "", "is not used with GET"),
       (#"method = "POST"\nformat = "form"\nbody = { a = { b = 1 } }"#, "", "no nested table"),

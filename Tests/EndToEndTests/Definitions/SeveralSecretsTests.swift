@@ -3,7 +3,7 @@ import RosterCore
 import RosterDecode
 import Testing
 
-/// `auth.send` as a list (T18): several secrets in each request.
+/// `auth.send` as a list: several secrets in each request.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SeveralSecretsTests {
   private static let toml = """
     [auth]
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("T18.1, T9.1: each place carries its secret, in a POST also a member of the body, and no output has one")
+  @Test("36, 38: each place carries its secret, in a POST also a member of the body, and no output has one")
   func carries() async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
       try reach.writeCredentials(Self.secrets)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test("T18.2: each named file is required: without it the sync is 78 before any request", arguments: secrets.keys)
+  @Test("36: each named file is required: without it the sync is 78 before any request", arguments: secrets.keys)
   func requires(_ name: String) async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
       try reach.writeCredentials(Self.secrets.filter { $0.key != name })
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("T18.3, T9.1: a refused secret is 77 and names all files, and a message that repeats secrets is masked")
+  @Test("36, 38: a refused secret is 77 and names all files, and a message that repeats secrets is masked")
   func refused() async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
       try reach.writeCredentials(Self.secrets)
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "T18.4, T6.5, T10.2: a running daemon uses changed bytes of each file in its next sync",
+    "35: a running daemon uses changed bytes of each file in its next sync",
     arguments: secrets.keys)
   func changed(_ name: String) async throws {
     try await withReach(Self.toml, answer: Self.answer(Self.secrets)) { reach in
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(
-    "F5.7: auth.send that no flow can fill is 78",
+    "53: auth.send that no flow can fill is 78",
     arguments: [
       ("none", #"["X: {client_id}"]"#, "sends no credential"),
       ("static", "[]", "is an empty list"),

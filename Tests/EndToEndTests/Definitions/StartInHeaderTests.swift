@@ -35,7 +35,7 @@ final class TimedThings: Sendable {
   }
 }
 
-/// `since.param = "header:…"` (I14): Xero and others ask by If-Modified-Since.
+/// `since.param = "header:…"`: Xero and others ask by If-Modified-Since.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct StartInHeaderTests {
   private static func toml(since: String, more: String = "") -> String {
     """
@@ -81,7 +81,7 @@ final class TimedThings: Sendable {
   }
 
   @Test(
-    "I14.1, I14.2, I14.3: whole, unchanged (304), changed, removed and interrupted, by a time of records or by Date",
+    "21, 52: whole, unchanged (304), changed, removed and interrupted, by a time of records or by Date",
     arguments: [
       #"at = "/at", form = "dotnet", param = "header:If-Modified-Since", overlap = "1s""#,
       #"at = "header:Date", param = "header:If-Modified-Since", overlap = "1s""#,
@@ -130,7 +130,7 @@ final class TimedThings: Sendable {
   }
 
   @Test(
-    "F3.6: a header that the key does not know, that is rosterd's own, or with CR or LF is 78",
+    "53: a header that the key does not know, that is rosterd's own, or with CR or LF is 78",
     arguments: [
       (#"at = "/at", param = "header:If-None-Match""#, "", "since.param", "rosterd's own"),
       (#"at = "/at", param = "header:A B""#, "", "since.param", "is no place in a request"),
@@ -167,7 +167,7 @@ final class TimedThings: Sendable {
     }
   }
 
-  @Test("I2.8: a list with times of two forms is malformed (65) and names both keys")
+  @Test("21: a list with times of two forms is malformed (65) and names both keys")
   func mixed() async throws {
     let toml = Self.toml(since: #"at = "/at", form = "compact", param = "since""#)
     let list: @Sendable (String) -> Response = { other in

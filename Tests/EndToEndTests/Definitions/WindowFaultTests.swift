@@ -55,7 +55,7 @@ private final class DailyReports: Sendable {
     """
   }
 
-  @Test("E10.1: a parent made of windows has rows like any other, and its children a list for each")
+  @Test("22: a parent made of windows has rows like any other, and its children a list for each")
   func mirrors() async throws {
     let start = String((Date() - 25 * 86_400).formatted(.iso8601).prefix(10))
     try await withReach(Self.toml(#"{ from = "\#(start)", every = "10d" }"#)) { call in
@@ -74,7 +74,7 @@ private final class DailyReports: Sendable {
   }
 
   @Test(
-    "F1.6: windows without an end, without a length or in the future are 78, with a sentence",
+    "53: windows without an end, without a length or in the future are 78, with a sentence",
     arguments: [
       (#"{ from = "2999-01-01", every = "1d" }"#, "", "is in the future"),
       (#"{ from = "2023-01-01", every = "0s" }"#, "", "0s is out of range"),
@@ -95,7 +95,7 @@ private final class DailyReports: Sendable {
   }
 
   @Test(
-    "E10.3, P3.1: a sync killed at any file operation leaves whole windows, and the next sync completes all of them")
+    "2, 22: a sync killed at any file operation leaves whole windows, and the next sync completes all of them")
   func killed() async throws {
     let reports = DailyReports()
     let toml = Self.toml(#"{ from = "\#(reports.start)", every = "2d", recent = 100 }"#)
@@ -146,7 +146,7 @@ private final class DailyReports: Sendable {
     }
   }
 
-  @Test("R5.7: an address of the parent with segments has query and pages like a path")
+  @Test("52: an address of the parent with segments has query and pages like a path")
   func segments() async throws {
     let toml = """
       [resource.event]
@@ -182,7 +182,7 @@ private final class DailyReports: Sendable {
   }
 
   @Test(
-    "R5.6: the page in path, by number, offset and cursor",
+    "52: the page in path, by number, offset and cursor",
     arguments: [
       ("{page}", #"style = "number", first = 0"#, ["/t/0/list", "/t/1/list", "/t/2/list"]),
       ("{offset}", #"style = "offset""#, ["/t/0/list", "/t/2/list", "/t/3/list"]),
@@ -213,7 +213,7 @@ private final class DailyReports: Sendable {
     }
   }
 
-  @Test("I13.1: the start inside the page's parameter, as QuickBooks wants it")
+  @Test("52: the start inside the page's parameter, as QuickBooks wants it")
   func startInPages() async throws {
     let things = TimedThings()
     for id in 1...5 { things.set(id, "a") }
@@ -262,7 +262,7 @@ private final class DailyReports: Sendable {
   }
 
   @Test(
-    "F3.7, F2.3: a start or a page that no request can send is 78",
+    "53: a start or a page that no request can send is 78",
     arguments: [
       (#"path = "/q/{page}/{page}""#, #"style = "number""#, "", "has {page} twice"),
       (#"path = "/q/{page}""#, #"style = "number", param = "p""#, "", "is beside {page} in path"),
