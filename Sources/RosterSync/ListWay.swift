@@ -114,7 +114,6 @@ extension PullPlan.List {
     case .end:
       way = .ended
       lacksNext = page.number == 1 && paging.lacksNext(facts)
-      endsFull = page.number > 1 && paging.endsFull(page, facts)
     }
   }
 

@@ -81,8 +81,6 @@ package struct PullPlan: Sendable {
     var isLonger = false
     /// True if the only page is full and has no next value, without another sign of the end.
     var lacksNext = false
-    /// True if the last of several pages is full and has no next value, without another sign of the end.
-    var endsFull = false
     /// The number of records on the longest page that a page with records follows; 0 without such a page.
     var longest = 0
     /// The last page so far, and its delta token.
@@ -303,7 +301,6 @@ package struct PullPlan: Sendable {
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
       isTotalPassed: list.isTotalPassed,
       isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
-      endsFull: list.endsFull,
       shortenedTo: list.paging.isShortened(to: list.longest) ? list.longest : nil)
   }
 
@@ -346,8 +343,6 @@ package struct PullOutcome: Sendable, Equatable {
   var isLonger = false
   /// True if the only page is full and has no next value, without another sign of the end.
   var lacksNext = false
-  /// True if the last of several pages is full and has no next value.
-  var endsFull = false
   /// The number of records on the longest page, if all pages have fewer than `size` and upstream alone knew where the
   /// next one begins.
   var shortenedTo: Int?

@@ -406,7 +406,7 @@ package struct Unproven: OptionSet, Sendable {
   package static let position = Unproven(rawValue: 2)
   /// Upstream may have lowered the size of the pages, and may skip the difference.
   package static let size = Unproven(rawValue: 4)
-  /// The last page is full, and nothing shows that it is the last one.
+  /// The only page is full, and nothing shows that it is the last one.
   package static let end = Unproven(rawValue: 8)
 }
 
@@ -415,7 +415,7 @@ extension PullOutcome {
   var unproven: Unproven? {
     let parts: Unproven = [
       isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size,
-      lacksNext || endsFull ? .end : [],
+      lacksNext ? .end : [],
     ]
     return parts.isEmpty ? nil : parts
   }

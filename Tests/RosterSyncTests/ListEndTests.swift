@@ -235,49 +235,6 @@ struct WrittenList: Sendable {
     }
   }
 
-  @Test("19: records after a capped number of pages are pulled", arguments: [nil, 3000])
-  func cappedPages(total: Int?) async throws {
-    let bench = try SyncBench([:])
-    let size = (total ?? 15) / 3
-    var list = WrittenList(kind: .number, pages: (0..<4).map { Array($0 * size + 1...$0 * size + size) })
-    list.pages.append([4 * size + 1])
-    list.members = { _ in #","last":3,"total":\#(3 * size)"# }
-    var resource = list.resource
-    resource.pages.style = .number(last: .body(at("last")))
-    if total != nil { resource.pages.count = .body(at("total")) }
-    list.serve(bench)
-    for round in 0...2 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
-    #expect(try Self.ids(bench) == Array(1...4 * size + 1))
-    #expect(try Self.proof(bench) == ["weak"])
-    list.pages.removeLast(2)
-    list.serve(bench)
-    _ = bench.asked()
-    for round in 3...5 { #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0) }
-    #expect(try Self.ids(bench) == Array(1...3 * size))
-    #expect(bench.asked().count == 12)
-  }
-
-  @Test(
-    "19: the capped total of a child's list need not be round", arguments: [WrittenList.Kind.number, .offset, .after])
-  func cappedChild(kind: WrittenList.Kind) async throws {
-    let bench = try SyncBench([:])
-    var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5, 6], [7]])
-    list.members = { _ in #","total":4"# }
-    var resource = list.resource
-    (resource.path, resource.each) = ("/docs/{doc.id}", Each(of: "doc"))
-    resource.pages.count = .body(at("total"))
-    let parent = Resource(
-      name: "doc", path: "/docs", pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
-    let known = list
-    bench.shelf.answer { _, target in
-      target == "/docs" ? Response(json: #"[{"id":1}]"#) : known.answer(target.replacing("/docs/1", with: "/items"))
-    }
-    for round in 0...2 {
-      #expect(try await bench.sync([parent, resource], after: Double(1000 * round)).error == nil)
-    }
-    #expect(try Self.ids(bench) == Array(1...7))
-  }
-
   @Test(
     "19: a page that more, done or count promises is no end, although its status is in beyond",
     arguments: ["more", "done", "total"])
@@ -304,35 +261,6 @@ struct WrittenList: Sendable {
       #expect(record.error?.contains("page 2 is not there, although page 1 says") == true, "\(record)")
     }
     #expect(try Self.ids(bench) == Array(1...5))
-  }
-
-  @Test("19: a first page below size is no end of a whole root list by short: the page after it is tried")
-  func oddShort() async throws {
-    let bench = try SyncBench([:])
-    var list = WrittenList(kind: .number, pages: [[1, 2, 3], [4, 5, 6], [7]])
-    var resource = list.resource
-    (resource.pages.short, resource.pages.size) = (true, .init(50, param: .query("size")))
-    list.serve(bench)
-    for round in 0...1 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
-    #expect(try Self.ids(bench) == Array(1...7))
-    list.pages = [[1, 2, 3]]
-    list.beyond = { _ in Response(status: 404) }
-    list.serve(bench)
-    for round in 2...4 { #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0) }
-    #expect(try Self.ids(bench) == [1, 2, 3])
-  }
-
-  @Test(
-    "19: a full last page without a next value makes the proof weak",
-    arguments: [WrittenList.Kind.link, .cursor, .next])
-  func fullEnd(kind: WrittenList.Kind) async throws {
-    for (last, proof) in [(10, "weak"), (9, "end")] {
-      let bench = try SyncBench([:])
-      let list = WrittenList(kind: kind, pages: [Array(1...10), Array(11..<11 + last)])
-      list.serve(bench)
-      #expect(try await bench.sync([list.resource]).added == 10 + last)
-      #expect(try Self.proof(bench) == [proof])
-    }
   }
 
   @Test("18: fewer records than the total are drift", arguments: [WrittenList.Kind.cursor, .number, .after])

@@ -33,7 +33,7 @@ extension Cache {
       case .whole: start = nil
       case .incremental(let from): start = from
       case .wholeOrLater(let from, let isLate):
-        let needed = max(list.pages, 1) + (plans[index].resource.pages.mayTryTotal ? 1 : 0)
+        let needed = max(list.pages, 1) + (plans[index].resource.pages.mayTryCount ? 1 : 0)
         let isPermitted = permits(requests + needed)
         start = isPermitted ? nil : from
         if isPermitted { requests += needed } else { planned.add(isLate: isLate) }

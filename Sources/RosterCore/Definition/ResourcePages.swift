@@ -190,9 +190,9 @@ extension Resource.Pages {
     count == nil && ending == nil && style.last == nil && !hidden && !style.kind.isRecord
   }
 
-  /// True if `count` or `last` alone may say that a full page is the last one, so that one more page is requested.
-  package var mayTryTotal: Bool {
-    guard ending == nil, count != nil || style.last != nil else { return false }
+  /// True if `count` alone may say that a full page is the last one, so that one more page is requested.
+  package var mayTryCount: Bool {
+    guard count != nil, ending == nil, style.last == nil else { return false }
     return switch style.kind.step {
     case .counts, .sends(.ofLastRecord): true
     case .sends(.ofAnswer), .follows, .stops: false

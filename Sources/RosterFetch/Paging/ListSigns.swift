@@ -31,16 +31,15 @@ extension Paging {
     case .counts, .sends(.ofLastRecord): break
     }
     // Only records show that such a page exists.
-    if facts.records == 0 { return .ends }
-    let isFull = isFull(page, facts)
-    if facts.last != nil { return more != false && isFull && mayBeCapped(page, facts) ? .isTried : .ends }
+    if facts.records == 0 || facts.last != nil { return .ends }
     let total = facts.count ?? page.total
     if let total, page.recordsBefore + facts.records < total { return .goesOn(isSaid: true) }
     if more == false { return .ends }
-    if total != nil { return isFull ? .isTried : .ends }
+    let isFull = isFull(page, facts)
+    if let total { return isFull && doubts(total, after: facts) ? .isTried : .ends }
     guard pages.short, let size = pages.size else { return .goesOn(isSaid: false) }
     if facts.records >= size.records { return .goesOn(isSaid: false) }
-    return isFull || mayBeLowered(page) || exceeds(page, facts) ? .isTried : .ends
+    return isFull || exceeds(page, facts) ? .isTried : .ends
   }
 
   /// True if an answer says that the page after this one exists: it is no end of the list that this page does not.
@@ -62,24 +61,18 @@ extension Paging {
       && (facts.records > 0 || resource.pages.empty != .end)
   }
 
-  /// True if the number of pages may be capped. The only page of a list is counted rightly, and small pages are full by
-  /// chance too often. A total that agrees is capped too only if it is round.
-  private func mayBeCapped(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    page.number > 1 && facts.records >= 5 && facts.count?.isMultiple(of: 1000) != false
-  }
-
-  /// True if the page may have fewer records than `size` because upstream has lowered the size. One request for each
-  /// list of a child, or for each look at what changed, would cost more than `short` saves.
-  private func mayBeLowered(_ page: PageRequest) -> Bool {
-    page.longest == 0 && resource.each == nil && !isIncremental
-  }
-
   /// True if the page has as many records as fit on a page, as far as is known. Upstream may have lowered the size of
-  /// the first page, usually to a multiple of five.
+  /// the first page, usually to a multiple of ten.
   private func isFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     if page.longest > 0 { return facts.records >= page.longest }
     guard let size = resource.pages.size else { return true }
-    return facts.records >= size.records || facts.records.isMultiple(of: 5)
+    return facts.records >= size.records || facts.records.isMultiple(of: 10)
+  }
+
+  /// True if a total may be capped, or may be the length of the page. A request for each list of a child is costly, so
+  /// that only round totals are doubted there, and those that equal the page.
+  private func doubts(_ total: Int, after facts: ListFacts) -> Bool {
+    resource.each == nil || total.isMultiple(of: 100) || total == facts.records
   }
 
   /// True if the only page of a list is full, and only the missing next value makes it the last one. Sizes of
@@ -95,14 +88,6 @@ extension Paging {
     case .stops: facts.records == size
     case .counts, .sends(.ofLastRecord), .follows(.ofLinkHeader): false
     }
-  }
-
-  /// True if the last of several pages is as full as the ones before it. Only a missing next value ends the list then.
-  package func endsFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    guard followsAnswers, facts.next == nil, facts.more == nil, facts.count ?? page.total == nil, facts.records > 0,
-      facts.records >= page.longest
-    else { return false }
-    return resource.pages.size.map { facts.records >= $0.records } == true || facts.records.isMultiple(of: 10)
   }
 
   /// True if all pages of a list have fewer records than `size`, and upstream decides where the next one begins. It may
