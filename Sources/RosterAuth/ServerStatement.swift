@@ -85,7 +85,7 @@ enum GrantStatement: Sendable, Equatable {
   /// The fault will pass.
   case passing
 
-  /// The statement of an answer; nil if none of its codes is known.
+  /// The statement of an answer; nil without a known code.
   init?(_ answer: JSONValue) {
     for code in Self.places.compactMap({ JSONPointer($0).flatMap { answer[$0]?.text } }) {
       guard let statement = Self.codes[code.asCode] else { continue }

@@ -201,7 +201,7 @@ extension RecordDecoder {
     return nil
   }
 
-  /// Number of members that an error has at most in place of a map.
+  /// The highest number of members of an object that may be an error instead of a map of records.
   private static let maxErrorMembers = 10
 
   /// The fault of an answer that should be a map. Its member `error` or the like is a text, or an object without a
