@@ -248,16 +248,16 @@ private struct Mechanism: Sendable, CustomTestStringConvertible {
     let api = OwnAPI(answer)
     var scenario = Scenario(characters: [])
     scenario.beside = { api.respond(to: $0) }
-    let second = try await Simulator.start(scenario)
-    let toml = mechanism.toml.replacing("SECOND", with: second.origin)
-    try await withReach(toml, answer: answer) { reach in
-      try reach.writeCredentials(Mechanism.credentials)
-      let faults = try DiskFaults(in: reach.site)
-      var reach = reach
-      reach.site.settings.merge(faults.settings) { $1 }
-      try await walk(mechanism, things, reach, faults)
+    try await withSite(scenario) { second in
+      let toml = mechanism.toml.replacing("SECOND", with: second.upstream.origin)
+      try await withReach(toml, answer: answer) { reach in
+        try reach.writeCredentials(Mechanism.credentials)
+        let faults = try DiskFaults(in: reach.site)
+        var reach = reach
+        reach.site.settings.merge(faults.settings) { $1 }
+        try await walk(mechanism, things, reach, faults)
+      }
     }
-    await second.stop()
   }
 
   private func walk(
