@@ -322,13 +322,16 @@ extension RecordDecoder {
     }
   }
 
-  /// The member with the highest total, if no key of the definition names one.
+  /// The member with the highest total, if no key of the definition names one. Beside a total of what a filter leaves,
+  /// the others count more than the list: `recordsFiltered` and `recordsTotal`.
   func unnamedTotal() -> (statement: AnswerStatement, number: Int64)? {
     guard plan.resource.pages.takesUnnamedTotal, !plan.resource.records.isWhole else { return nil }
-    return statements.compactMap { statement in
-      guard statement.sign.values == .total, let number = total(statement.value), number > 0 else { return nil }
+    let totals = statements.compactMap { statement -> (statement: AnswerStatement, number: Int64)? in
+      guard statement.sign.values == .total, let number = total(statement.value) else { return nil }
       return (statement, number)
-    }.max { $0.1 < $1.1 }
+    }
+    let ofFilter = totals.filter { AnswerSign.isOfFilter($0.statement.word) }
+    return (ofFilter.isEmpty ? totals : ofFilter).filter { $0.number > 0 }.max { $0.number < $1.number }
   }
 
   /// Notes differing records of one key, and an answer that calls itself partial.

@@ -22,6 +22,8 @@ struct AnswerSign: Sendable {
     case no
     /// True, `"true"` or 1.
     case yes
+    /// True or `"true"`.
+    case flag
     /// Any value that is not empty and does not say that all is well.
     case anyFault
     /// The same, but numbers are counts of something.
@@ -45,7 +47,7 @@ struct AnswerSign: Sendable {
   var isJudged: Bool {
     switch values {
     case .no, .badStatus, .badWords: true
-    case .yes, .anyFault, .faults, .positive, .total: false
+    case .yes, .flag, .anyFault, .faults, .positive, .total: false
     }
   }
 }
@@ -63,7 +65,7 @@ extension AnswerSign {
   var namesFault: Bool {
     switch values {
     case .anyFault, .faults: effect != .goesOn
-    case .no, .yes, .positive, .badStatus, .badWords, .total: false
+    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total: false
     }
   }
 
@@ -73,8 +75,30 @@ extension AnswerSign {
     if let envelope, let sign = inEnvelopes[envelope]?[name] { return sign }
     // They count the parts of a search, and not the records.
     if let envelope, ["shards", "clusters"].contains(envelope), all[name]?.values == .total { return nil }
-    return all[name]
+    return all[name] ?? likeAnother(name)
   }
+
+  /// The sign of a name that is made of the words of other signs, such as `incompleteSearch` or `hitsTruncated`. Only a
+  /// flag counts there: a number of such a name may count anything.
+  private static func likeAnother(_ name: String) -> AnswerSign? {
+    if name.hasPrefix("incomplete") || name.hasSuffix("incomplete") {
+      return AnswerSign(effect: .isPartial, values: .flag, besideID: .isPartial)
+    }
+    if partialBeginnings.contains(where: name.hasPrefix) {
+      return AnswerSign(effect: .isPartial, values: .flag, besideID: .isPartial)
+    }
+    return name.hasSuffix("truncated") ? AnswerSign(effect: .goesOn, values: .flag) : nil
+  }
+
+  /// Beginnings of names such as `partialSearchResults`. A name such as `partialMatch` says nothing about the answer.
+  private static let partialBeginnings = ["", "is", "has"].flatMap { prefix in
+    ["answer", "content", "data", "failure", "list", "page", "response", "result", "search"].map {
+      "\(prefix)partial\($0)"
+    }
+  }
+
+  /// True if a total counts the records that a filter of the request leaves, and any other total those of all requests.
+  static func isOfFilter(_ name: String) -> Bool { name.contains("filtered") }
 
   private static let all: [String: AnswerSign] = table([
     (["success", "ok", "succeeded", "successful", "issuccess", "issuccessful"], .fails, .no, nil),
@@ -126,7 +150,7 @@ extension AnswerSign {
       [
         "totalcount", "totalresults", "totalrecords", "totalitems", "totalelements", "totalsize", "totalhits",
         "totalentries", "totalrows", "recordstotal", "numfound", "nbhits", "odatacount", "hydratotalitems", "total",
-        "count",
+        "count", "recordsfiltered", "totalfiltered", "filteredtotal", "filteredcount", "totalcountfiltered",
       ], .goesOn, .total, nil
     ),
   ])
@@ -137,7 +161,8 @@ extension AnswerSign {
     "clusters": table([
       (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),
     ]),
-    "status": table([(["state"], .fails, .badStatus, nil)]),
+    "status": table([(["state", "type"], .fails, .badStatus, nil)]),
+    "requeststatus": table([(["state", "type"], .fails, .badStatus, nil)]),
     "meta": table([(["state"], .fails, .badStatus, nil)]),
   ]
 
@@ -153,7 +178,8 @@ extension AnswerSign {
 
   /// Objects beside a list that speak about the answer.
   static let envelopes: Set<String> = [
-    "meta", "metadata", "status", "response", "responseheader", "responsestatus", "responsemetadata", "responseinfo",
+    "meta", "metadata", "status", "requeststatus", "response", "responseheader", "responsestatus", "responsemetadata",
+    "responseinfo",
     "header", "head", "result", "resultinfo", "resultset", "info", "outcome", "page", "pages", "pager", "pageinfo",
     "pagecontext", "paging", "paginginfo", "pagination", "paginationinfo", "cursor", "cursors", "searchmetadata",
     "searchinformation", "shards", "clusters", "links", "listmetadata", "extensions",

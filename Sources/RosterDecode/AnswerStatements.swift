@@ -73,6 +73,7 @@ extension RecordDecoder {
     switch values {
     case .no: isFlag(value, false)
     case .yes: isFlag(value, true)
+    case .flag: if case .integer = value.kind { false } else { isFlag(value, true) }
     case .anyFault: try !isGood(value)
     case .faults: if case .integer = value.kind { false } else { try !isGood(value) }
     case .positive: number(value).map { $0 > 0 } ?? false

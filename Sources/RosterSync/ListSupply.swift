@@ -23,6 +23,8 @@ struct ListSupply: Sendable {
   var plans: [RecordPlan] { questions.map(\.plan) }
 
   private let session: PullSession
+  /// True for lists that are pulled again because their pages did not fit together.
+  private let isByPage: Bool
   private let baseURL: String
   private let now: Date
   /// The time of the last published or unchanged sync, for lists whose last whole pull is not noted.
@@ -35,8 +37,9 @@ struct ListSupply: Sendable {
   ///   - plans: of the children, whose lists were planned.
   ///   - now: the start of the sync, for `{today}`.
   init(
-    _ plans: [RecordPlan], in session: PullSession, baseURL: String, at now: Date
+    _ plans: [RecordPlan], isByPage: Bool, in session: PullSession, baseURL: String, at now: Date
   ) async throws {
+    self.isByPage = isByPage
     (self.session, self.baseURL, self.now) = (session, baseURL, now)
     lastSync = try await session.lastWholePull(of: plans.first?.resource.name ?? "")
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
@@ -62,6 +65,7 @@ struct ListSupply: Sendable {
       switch try question.paging(of: wanted, baseURL: baseURL, links) {
       case .success(let (plan, paging)):
         var list = PulledList(wanted, plan: plan, paging: paging, baseURL: baseURL, at: now)
+        list.isByPage = isByPage
         if wanted.start == nil, wanted.wholeAt == nil { list.audits.last = lastSync }
         next.list = list
         return next

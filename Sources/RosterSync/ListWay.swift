@@ -89,7 +89,7 @@ extension PullPlan.List {
   ) throws(Failure) {
     let next: Paging.Next
     do throws(Failure) {
-      next = try paging.next(after: page, facts, links: links)
+      next = try paging.next(after: page, facts, isByPage: isByPage, links: links)
       if next == .end { try paging.expectUsable(facts.token, from: page, links: links) }
     } catch {
       throw refused(page, cause: error.cause, hint: error.hint, trouble: error.trouble)

@@ -39,6 +39,8 @@ package struct PullPlan: Sendable {
     let maxPages: Int
     /// True if the resource has `since`.
     let hasMark: Bool
+    /// True if the pages that its total announced did not fit together, so that they are pulled one after the other.
+    let isByPage: Bool
     var way = Way.first
     var first: ListFacts?
     /// Addresses of a list that follows its answers. An address takes eight bytes, because all other memory of a pull
@@ -109,8 +111,10 @@ package struct PullPlan: Sendable {
   }
 
   /// Adds a list.
-  mutating func open(_ number: Int, paging: Paging, maxPages: Int) {
-    lists.append(List(number: number, paging: paging, maxPages: maxPages, hasMark: paging.resource.since != nil))
+  mutating func open(_ number: Int, paging: Paging, isByPage: Bool = false, maxPages: Int) {
+    lists.append(
+      List(
+        number: number, paging: paging, maxPages: maxPages, hasMark: paging.resource.since != nil, isByPage: isByPage))
   }
 
   /// Forgets a list, whose outcome is known.

@@ -50,14 +50,14 @@ struct PullState {
   private(set) var failure: (any Error)?
 
   init(_ lists: [PulledList], maxPages: Int, supply: ListSupply? = nil) {
-    plan = PullPlan(lists.map(\.paging), maxPages: maxPages)
-    opened = lists.count
+    plan = PullPlan([], maxPages: maxPages)
+    opened = 0
     self.supply = supply
-    for (number, list) in lists.enumerated() { self.lists[number] = OpenList(list) }
+    for list in lists { open(list, maxPages: maxPages) }
   }
 
   mutating func open(_ list: PulledList, maxPages: Int) {
-    plan.open(opened, paging: list.paging, maxPages: maxPages)
+    plan.open(opened, paging: list.paging, isByPage: list.isByPage, maxPages: maxPages)
     lists[opened] = OpenList(list)
     opened += 1
   }

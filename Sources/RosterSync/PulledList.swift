@@ -22,6 +22,9 @@ struct PulledList: Sendable {
   var audits: AuditSchedule
   /// True if the last page was kept and not requested, so that the chain is resumed with its link.
   var isResumed = false
+  /// True if it is pulled again because its pages did not fit together. Each page then begins where the one before it
+  /// ends, because upstream may send pages of different sizes.
+  var isByPage = false
 
   private let wholePlans: [RecordPlan]
   private let baseURL: String

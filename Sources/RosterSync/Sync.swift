@@ -444,6 +444,7 @@ package actor Sync {
 
   private func discard(_ reasons: [String: String], in session: PullSession) async throws -> [Int] {
     let again = lists.indices.filter { lists[$0].resources.contains { reasons[$0] != nil } }
+    for index in again { lists[index].isByPage = true }
     for resource in again.flatMap({ lists[$0].resources }) {
       let why = reasons[resource] ?? "it shares the pages of another resource"
       logger.notice("pulling again: \(why)", metadata: ["resource": "\(resource)"])

@@ -79,7 +79,7 @@ extension Sync {
     while true {
       for plan in children { try await countLists(of: plan.resource.name, in: pull.session) }
       host.entered(.pulling)
-      let outcome = try await pullOnce(children, in: pull.session, by: fetcher)
+      let outcome = try await pullOnce(children, isByPage: !repeats.isEmpty, in: pull.session, by: fetcher)
       failures.merge(outcome.failures) { $0.followed(by: $1) }
       try machine.pulled()
       machine.noteUnproven(outcome.unproven)
@@ -117,7 +117,7 @@ extension Sync {
   }
 
   private func pullOnce(
-    _ children: [RecordPlan], in session: PullSession, by fetcher: PageFetcher
+    _ children: [RecordPlan], isByPage: Bool, in session: PullSession, by fetcher: PageFetcher
   ) async throws -> ChildOutcome {
     let record = session.record
     let startedAt = Date(rfc3339: record.startedAt) ?? clock.now()
@@ -125,7 +125,7 @@ extension Sync {
       lists: [], session: session, fetcher: fetcher, clock: clock,
       progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt,
       pauses: await session.pauses, logger: logger)
-    let supply = try await ListSupply(children, in: session, baseURL: baseURL, at: startedAt)
+    let supply = try await ListSupply(children, isByPage: isByPage, in: session, baseURL: baseURL, at: startedAt)
     return try await host.onTransport { try await pull.run(supply) }
   }
 

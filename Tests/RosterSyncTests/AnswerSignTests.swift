@@ -37,7 +37,8 @@ struct AnswerSignTests {
     #""partial":true"#, #""isPartial":true"#, #""responseHeader":{"status":0,"partialResults":true}"#,
     #""_clusters":{"total":3,"partial":1}"#, #""response":{"status":{"partial":true}}"#,
     #""id":"async","is_partial":true"#, #""query":{"incomplete_results":true}"#, #""stats":{"partialResults":1}"#,
-    #""extensions":{"success":false}"#,
+    #""extensions":{"success":false}"#, #""incompleteSearch":true"#, #""isPartialPage":"true""#,
+    #""request_status":{"type":"incomplete","incomplete_reason":"limit"}"#,
   ]
 
   static let lacking = [
@@ -51,12 +52,14 @@ struct AnswerSignTests {
   static let unfollowed = [
     #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#, #""meta":{"complete":false}"#,
     #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""truncated":"true""#,
+    #""hitsTruncated":true"#,
   ]
 
   static let contraryTotals: [String] = [
     #""totalResults":9"#, #""pagination":{"total":9}"#, #""meta":{"pagination":{"total":9}}"#, #""total":250"#,
     #""count":"9""#, #""page":{"totalElements":9}"#, #""total":{"value":250,"relation":"gte"}"#,
     #""result_info":{"count":2,"total_count":9}"#, #""pages":{"total":9}"#,
+    #""recordsFiltered":9"#,
   ]
 
   static let innocent = [
@@ -74,6 +77,8 @@ struct AnswerSignTests {
     #""warnings":{"main":"Unrecognized parameter: limit"}"#, #""failed":3"#, #""errors":[null],"error":[{}]"#,
     #""meta":{"errors":0,"failed":2}"#, #""message":"All failed jobs""#, #""info":{"id":3,"name":"error"}"#,
     #""stats":{"success":false,"errors":[1]}"#, #""success":false,"success":true"#,
+    #""incompleteOrders":1"#, #""partialMatch":true"#, #""request_status":{"type":"complete"}"#,
+    #""recordsTotal":900,"recordsFiltered":2"#, #""total":9,"meta":{"filtered_count":"2"}"#,
   ]
 
   @Test(

@@ -263,6 +263,73 @@ struct WrittenList: Sendable {
     #expect(try Self.ids(bench) == Array(1...5))
   }
 
+  @Test(
+    "19: a list that more or last ends before the total of its answers lacks records, and none is removed",
+    arguments: ["more", "last"], [WrittenList.Kind.number, .offset, .cursor])
+  func endsBeforeTotal(sign: String, kind: WrittenList.Kind) async throws {
+    if sign == "last", kind != .number { return }
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5]])
+    list.members = { #","total":5,"last":3,"more":\#($0 < 2)"# }
+    var resource = list.resource
+    if sign == "more" { resource.pages.more = .body(at("more")) }
+    if sign == "last" { resource.pages.style = .number(last: .body(at("last"))) }
+    list.serve(bench)
+    #expect(try await bench.sync([resource]).isDegraded == false)
+    list.pages.removeLast()
+    list.members = { #","total":5,"last":2,"more":\#($0 < 1)"# }
+    list.serve(bench)
+    for round in 1...3 {
+      let record = try await bench.sync([resource], allowRemoval: true, after: Double(round))
+      #expect(record.isDegraded && record.removed == 0, "\(record)")
+    }
+    #expect(try Self.ids(bench) == Array(1...5))
+  }
+
+  @Test(
+    "18: a total that only the first page has, and that is 0 on the others, counts",
+    arguments: WrittenList.Kind.allCases)
+  func uncounted(kind: WrittenList.Kind) async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5]])
+    list.members = { #","total":\#($0 == 0 ? 5 : 0)"# }
+    var resource = list.resource
+    resource.pages.count = .body(at("total"))
+    list.serve(bench)
+    for round in 0...1 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench) == Array(1...5))
+    #expect(try Self.proof(bench) == ["count"])
+    list.pages = [[1, 2], [3]]
+    list.members = { #","total":\#($0 == 0 ? 4 : 0)"# }
+    list.serve(bench)
+    #expect(try await bench.sync([resource], after: 2).exit == 65)
+  }
+
+  /// Serves a list by offset whose pages have four records at first, and three later.
+  private static func serveShrinking(_ ids: [Int], in bench: SyncBench) {
+    bench.shelf.answer { _, target in
+      let start = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+      let page = ids.dropFirst(start).prefix(start < 4 ? 4 : 3)
+      let records = page.map { #"{"id":\#($0)}"# }.joined(separator: ",")
+      return Response(json: #"{"data":[\#(records)],"total":\#(ids.count)}"#, headers: [Shelf.date])
+    }
+  }
+
+  @Test("18: if announced pages do not fit together, each page begins where the one before it ends")
+  func shrinkingPages() async throws {
+    let bench = try SyncBench([:])
+    var resource = WrittenList(kind: .offset, pages: []).resource
+    resource.pages.count = .body(at("total"))
+    Self.serveShrinking(Array(1...13), in: bench)
+    #expect(try await bench.sync([resource]).added == 13)
+    Self.serveShrinking([0] + Array(2...14), in: bench)
+    for round in 1...2 {
+      #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0)
+    }
+    #expect(try Self.ids(bench) == [0] + Array(2...14))
+    #expect(try Self.proof(bench) == ["count"])
+  }
+
   @Test("18: fewer records than the total are drift", arguments: [WrittenList.Kind.cursor, .number, .after])
   func fewer(kind: WrittenList.Kind) async throws {
     let bench = try SyncBench([:])

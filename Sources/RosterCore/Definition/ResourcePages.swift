@@ -187,7 +187,7 @@ extension Resource.Pages {
 
   /// True if a total is a sign although no key names its place.
   package var takesUnnamedTotal: Bool {
-    count == nil && ending == nil && style.last == nil && !hidden && !style.kind.isRecord
+    count == nil && !hidden && !style.kind.isRecord
   }
 
   /// True if `count` alone may say that a full page is the last one, so that one more page is requested.

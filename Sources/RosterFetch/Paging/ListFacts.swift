@@ -51,9 +51,12 @@ package struct ListFacts: Sendable, Equatable {
   /// True if the page announces another list than the first page did. In a chain, only the first page must have a
   /// count.
   package func contradicts(_ first: ListFacts, inChain isChain: Bool) -> Bool {
-    if isChain, count == nil { return last != first.last }
+    if isChain && count == nil || isUncounted { return last != first.last }
     return count != first.count || last != first.last
   }
+
+  /// True if the total is 0 beside records. Some servers count the list for its first page only.
+  var isUncounted: Bool { count == 0 && records > 0 }
 
   /// The announced size of the list, for people.
   package var extent: String {

@@ -32,7 +32,7 @@ extension Paging {
     }
     // Only records show that such a page exists.
     if facts.records == 0 || facts.last != nil { return .ends }
-    let total = facts.count ?? page.total
+    let total = total(page, facts)
     if let total, page.recordsBefore + facts.records < total { return .goesOn(isSaid: true) }
     if more == false { return .ends }
     let isFull = isFull(page, facts)
@@ -52,7 +52,12 @@ extension Paging {
 
   /// True if a total is above the number of records so far.
   func exceeds(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    (facts.count ?? page.total ?? facts.unnamedTotal ?? 0) > page.recordsBefore + facts.records
+    (total(page, facts) ?? facts.unnamedTotal ?? 0) > page.recordsBefore + facts.records
+  }
+
+  /// The total that the page reports, or a page before it.
+  private func total(_ page: PageRequest, _ facts: ListFacts) -> Int? {
+    facts.isUncounted ? page.total ?? facts.count : facts.count ?? page.total
   }
 
   /// True if the list ends at this page, and a total that no key of the definition names is higher.
@@ -104,7 +109,7 @@ extension Paging {
 
   /// True if records came after the total that upstream reports: it is capped.
   package func passesTotal(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    guard page.number > 1, facts.records > 0, let total = facts.count ?? page.total else { return false }
+    guard page.number > 1, facts.records > 0, let total = total(page, facts) else { return false }
     return page.recordsBefore + facts.records > total
   }
 

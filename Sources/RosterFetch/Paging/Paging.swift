@@ -156,11 +156,17 @@ package final class Paging: Sendable {
   }
 
   /// Throws a `Failure` without a step if an answer leads to an address that cannot be requested.
-  /// - Parameter links: evaluated if an answer leads to another origin.
+  /// - Parameters:
+  ///   - isByPage: If true, no page is announced by a total of records, so that each begins where the one before it
+  ///     ends.
+  ///   - links: evaluated if an answer leads to another origin.
   package func next(
-    after page: PageRequest, _ facts: ListFacts, links: () -> NextLinks = { .sameOrigin }
+    after page: PageRequest, _ facts: ListFacts, isByPage: Bool = false,
+    links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Next {
-    if page.number == 1, let pages = announced(by: facts), pages > 1 { return .announced(pages: pages) }
+    if page.number == 1, !isByPage || pages.style.last != nil, let pages = announced(by: facts), pages > 1 {
+      return .announced(pages: pages)
+    }
     let verdict = verdict(after: page, facts)
     if verdict == .ends { return .end }
     guard var next = try following(page, facts, links) else { return .end }
