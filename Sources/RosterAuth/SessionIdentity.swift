@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RosterCore
 
 extension Session.Binding {
@@ -21,7 +22,9 @@ extension Session.Binding {
     if baseOrigin != own.baseOrigin { parts.append("base_url at \(baseOrigin) instead of \(own.baseOrigin)") }
     if tokenOrigin != own.tokenOrigin { parts.append("token_url at \(tokenOrigin) instead of \(own.tokenOrigin)") }
     if clientID != own.clientID {
-      parts.append(clientID == nil ? "no client_id" : own.clientID == nil ? "a client_id" : "another client_id")
+      parts.append(
+        clientID == nil
+          ? "no client_id instead of one" : own.clientID == nil ? "a client_id instead of none" : "another client_id")
     }
     let place = path.map { "; this one uses \($0)" } ?? ""
     return "has the session of another identity (\(parts.joined(separator: ", "))), which is kept\(place)"
@@ -29,6 +32,22 @@ extension Session.Binding {
 }
 
 extension Session {
+  /// The session, ended if one of another identity has exchanged its refresh token. A server that sees a used token
+  /// again may revoke the tokens of both. It stays alive if a login with a password can follow.
+  func endedIfSpent(
+    in store: TokenStore, _ settings: TokenSettings, credentials: Credentials, at now: Date
+  ) throws(Failure) -> Session {
+    let file = CredentialFile.refreshToken.rawValue
+    guard settings.flow.replacedFile == .refreshToken, settings.loginCredential == nil, let begun = began[file],
+      let other = try store.sessions().first(where: {
+        $0.binding != binding && $0.began[file] == begun && $0.refreshToken.map(Self.digest) != begun
+      })
+    else { return self }
+    let cause =
+      "the refresh token is used up: \(store.path(of: other.binding)) \(other.binding.foreignText(to: binding, path: nil)) and continues when that is undone"
+    return ended(Ending(at: now, cause: cause, file: file, tried: Self.tried(settings, credentials: credentials)))
+  }
+
   /// Throws 78 if a dry run would replace this session.
   func expectEnded(_ settings: TokenSettings, store: TokenStore) throws(Failure) {
     guard ending == nil else { return }

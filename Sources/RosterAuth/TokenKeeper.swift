@@ -136,9 +136,12 @@ package actor TokenKeeper {
     let stored = try known == nil && settings.flow.refreshes ? load(setup) : nil
     let current =
       known ?? (stored?.session ?? stored?.other)?.recording(former.settings, credentials: former.credentials)
-    let change = try Session.change(
+    var change = try Session.change(
       from: current, newest: isOpen ? machine.session : nil, settings, credentials: credentials)
     if isDryRun, case .begin = change { try stored?.session?.expectEnded(settings, store: store) }
+    if case .begin(let new) = change {
+      change = .begin(try new.endedIfSpent(in: store, settings, credentials: credentials, at: clock.now()))
+    }
     // Nothing throws from here on: what is refused changes nothing.
     isOpen = true
     var session = current ?? machine.session

@@ -152,7 +152,14 @@ package struct LoginProcess: Sendable {
   /// The file that the daemon reads, or the one that systemd copies.
   private func defaultPath() throws(Failure) -> String {
     let name = "refresh_token"
-    if let path = service?.source(of: name) ?? configuration.credentialSource(of: name, stores: stores) { return path }
+    if let path = service?.source(of: name) { return path }
+    // The unit loads the encrypted file, and ignores another one.
+    if let path = configuration.encryptedSource(of: name, stores: stores) {
+      throw unusable(
+        "\(path) exists, which a plain file does not replace",
+        hint: "remove it, or replace it: rosterd login --output - | systemd-creds encrypt --name=\(name) - \(path)")
+    }
+    if let path = configuration.credentialSource(of: name, stores: stores) { return path }
     throw unusable("auth.credentials_dir is not set", hint: "set it, or name a file with --output")
   }
 

@@ -76,6 +76,11 @@ extension Configuration {
   /// configuration.
   func credentialSource(of name: String, stores: [String]) -> String? { places(of: name, stores).first }
 
+  /// The encrypted file of this credential; nil if it is missing.
+  func encryptedSource(of name: String, stores: [String]) -> String? {
+    places(of: name, stores).first { $0.contains(".encrypted/") && fileStatus($0) != nil }
+  }
+
   /// The client's id and secret, as far as this user can read them. They are in `auth.credentials_dir`, or in the files
   /// that systemd copies for the unit of this configuration.
   /// - Throws: 78 for a file that exists and cannot be used, also for an encrypted one.

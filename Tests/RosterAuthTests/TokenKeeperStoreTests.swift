@@ -128,11 +128,13 @@ struct TokenKeeperStoreTests {
   @Test("39: a store of another origin is not used, and no credential at all is 78")
   func otherPlace() async throws {
     let bench = try await Bench.settled()
-    let moved = try Bench(workspace: bench.workspace) { $0.tokenOrigin = "https://other.test:443" }
+    let moved = try Bench(credentials: Credentials(refreshToken: Secret("r7")), workspace: bench.workspace) {
+      $0.tokenOrigin = "https://other.test:443"
+    }
     try await moved.keeper.syncBegins()
     moved.endpoint.grant("a9")
     _ = try await moved.keeper.current()
-    #expect(body(moved, index: 0).hasSuffix("refresh_token=r0"))
+    #expect(body(moved, index: 0).hasSuffix("refresh_token=r7"))
     let bare = try Bench(.oauth2Refresh, credentials: Credentials(), workspace: bench.workspace) {
       $0.tokenOrigin = "https://third.test:443"
     }

@@ -233,7 +233,8 @@ struct CredentialsTests {
       TokenSettings(configuration),
       credentials: Credentials(refreshToken: Secret("r1"), clientID: Secret("the-client")))
     try JSONEncoder().encode(StoredSession(session)).write(to: URL(filePath: configuration.auth.tokenStore))
-    #expect(note()?.contains("has the session of another identity (a client_id), which is kept") == true)
+    #expect(
+      note()?.contains("has the session of another identity (a client_id instead of none), which is kept") == true)
     try workspace.write("the-client", to: "client_id")
     #expect(note() == nil)
     configuration.upstream.baseURL = "http://localhost:8080/api"
@@ -264,5 +265,22 @@ struct CredentialsTests {
     #expect(failure?.cause.contains("encrypted") == true)
     configuration.path = "/tmp/rosterd.toml"
     #expect(try configuration.clientCredentials(stores: stores) == Credentials())
+  }
+
+  @Test("36: login refuses to write a plain file beside the encrypted one that the unit loads")
+  func loginBesideEncrypted() async throws {
+    var configuration = Configuration()
+    configuration.path = "/etc/rosterd/rosterd.toml"
+    configuration.auth.flow = .oauth2Refresh
+    configuration.auth.tokenURL = "http://127.0.0.1:9/token"
+    configuration.auth.deviceURL = "http://127.0.0.1:9/device"
+    let stores = ["\(workspace.folder)/credstore", "\(workspace.folder)/credstore.encrypted"]
+    for store in stores { try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true) }
+    try workspace.write("id\n", to: "credstore/rosterd.client_id")
+    try workspace.write("x", to: "credstore.encrypted/rosterd.refresh_token")
+    let login = LoginProcess(configuration, environment: [:], stores: stores) { _ in }
+    let failure = await #expect(throws: Failure.self) { try await login.run(usesDevice: true, output: nil) }
+    #expect(failure?.cause == "\(stores[1])/rosterd.refresh_token exists, which a plain file does not replace")
+    #expect(failure?.hint?.contains("systemd-creds encrypt --name=refresh_token - \(stores[1])/") == true)
   }
 }
