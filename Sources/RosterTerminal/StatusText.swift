@@ -76,10 +76,15 @@ package struct StatusText: Sendable {
     return marked.map { $1 + $0.toned($1 == "  " ? .plain : .strong, colour: colour) + "\n" }.joined()
   }
 
+  /// The headline, and the reason for a refused configuration: all that decides the exit of `--check`.
+  package var verdict: String {
+    headline + (daemon?.config.lastError == nil ? "" : config.map { "  config: \($0.printable)\n" } ?? "")
+  }
+
   // MARK: Rows
 
   private var data: String? {
-    guard cached.ageSeconds != nil else { return "no snapshot yet" }
+    guard cached.ageSeconds != nil else { return "no sync has published yet" }
     return filled(facts.filter { !told.has($0) }.joined(separator: ", "))
   }
 

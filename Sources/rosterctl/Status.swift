@@ -50,7 +50,7 @@ struct Status: AsyncParsableCommand {
     // On a terminal the state and the token are not to be pushed off the screen.
     let most = terminal.isInteractive ? max(1, terminal.rows / 2) : nil
     let text = make(width, terminal.colour, most)
-    try Output.standard.write(check ? text.headline : text.text)
+    try Output.standard.write(check ? text.verdict : text.text)
   }
 }
 

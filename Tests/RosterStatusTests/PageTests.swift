@@ -30,7 +30,7 @@ import Testing
     (sync.finishedAt, sync.pages, sync.records, sync.requests) = ("2026-01-01T11:59:01.100Z", 42, 1826, 43)
     let html = html(status(), syncs: [sync])
     #expect(html.contains(#"<body data-state="idle">"#) && html.contains("<title>idle · rosterd</title>"))
-    #expect(html.contains(#"<p id="sentence">no snapshot yet</p>"#))
+    #expect(html.contains(#"<p id="sentence">no sync has published yet</p>"#))
     #expect(html.contains("As of 2026-01-01 12:00:00 UTC"))
     #expect(html.contains("<dt>upstream<dd>https://example.org/api?a=1&amp;b=2\n"))
     #expect(
@@ -57,7 +57,7 @@ import Testing
   @Test("The page reports syncs that cannot be read, and shows the rest")
   func unreadable() {
     let html = html(status(), syncs: nil)
-    #expect(html.contains("<li>They cannot be read now.") && html.contains("no snapshot yet"))
+    #expect(html.contains("<li>They cannot be read now.") && html.contains("no sync has published yet"))
   }
 
   @Test("The page's HTML, style, script and icon exist and take less than 42 KB together")

@@ -104,7 +104,7 @@ import Testing
     #expect(text.contains("last sync  1.2 s ago in 2.4 s: 0 pages, 0 records, 0 requests\n"))
   }
 
-  @Test("rosterctl status says that there is no snapshot before the first one")
+  @Test("rosterctl status says that no sync has published, which is also true beside an older cache")
   func starting() {
     var status = status
     status.state = .starting
@@ -112,8 +112,11 @@ import Testing
     status.sync = DaemonStatus.Sync()
     status.token = TokenStatus(flow: "none")
     let text = StatusText(status, width: 80).text
-    #expect(
-      text.hasPrefix("◐ starting: no sync has ended yet\n       data  no snapshot yet\n      token  none needed\n"))
+    #expect(text.hasPrefix("◐ starting: no sync has ended yet\n       data  no sync has published yet\n"))
+    #expect(text.contains("\n      token  none needed\n"))
+    status.notes = [OlderCacheFile.read.note]
+    let upgraded = StatusText(status, width: 200).text
+    #expect(upgraded.contains("readers see the cache of an older rosterd") && !upgraded.contains("no snapshot"))
   }
 
   @Test("rosterctl status colours the state and the labels")

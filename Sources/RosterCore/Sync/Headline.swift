@@ -67,7 +67,7 @@ extension DaemonStatus {
     case .unauthorized, .degraded: nil
     case .idle:
       cache.verifiedAt.map { [cache.records.counted(as: "record"), "verified \(times.past($0))"] }
-        ?? ["no snapshot yet"]
+        ?? ["no sync has published yet"]
     }
   }
 

@@ -239,7 +239,7 @@ function drawFacts() {
     upstream.base_url + (certificate ? ` · the client certificate ${expiry(certificate.not_after)}` : ""));
   put("daemon", `${status.version}, up ${counting(now() - seconds(status.started_at))}, pid ${status.pid}`);
   put("foot", `${cache.path} · ${config.path ?? "no configuration file, the defaults hold"} · this page only reads`);
-  if (!verified) fact("age", "never", "no snapshot yet");
+  if (!verified) fact("age", "never", "nothing published yet");
   else fact("age", `${counting(now() - seconds(verified))} ago`,
     `at ${at(verified)}${published < verified ? `; changed ${at(published)}` : ""}`);
   fact("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned",
