@@ -63,7 +63,8 @@ struct CacheParts {
   }
 
   private static func publish(_ session: PullSession) async throws {
-    let published = try await session.compare().publish(
+    _ = try await session.compare(Resource.character.name) { _, _ in nil }
+    let published = try await session.publish(
       session.record, decisions: [:], at: Date(), history: .seconds(86_400))
     guard published.outcome == .published else { throw NotMeasured(what: "\(published.outcome)") }
   }

@@ -4,7 +4,8 @@ import RosterCore
 import RosterDecode
 import RosterFetch
 
-/// Supplies the lists of children that a pull requests, in portions, so that memory does not grow with their number.
+/// Supplies the lists of one level that a pull requests. Those of children come in portions, so that memory does not
+/// grow with their number.
 struct ListSupply: Sendable {
   /// Number of lists that are read from the cache at a time.
   private static let portion = 256
@@ -19,9 +20,6 @@ struct ListSupply: Sendable {
     var isLast = false
   }
 
-  /// The children that have lists left.
-  var plans: [RecordPlan] { questions.map(\.plan) }
-
   private let session: PullSession
   /// True for lists that are pulled again because their pages did not fit together.
   private let isByPage: Bool
@@ -29,24 +27,37 @@ struct ListSupply: Sendable {
   private let now: Date
   /// The time of the last published or unchanged sync, for lists whose last whole pull is not noted.
   private let lastSync: Date?
+  /// Lists without a parent.
+  private var roots: ArraySlice<PulledList>
   private var questions: ArraySlice<ListQuestion>
   private var waiting: ArraySlice<WantedList> = []
   private var last: Int64 = 0
 
   /// - Parameters:
-  ///   - plans: of the children, whose lists were planned.
+  ///   - roots: lists without a parent.
+  ///   - plans: of children, whose lists were planned.
   ///   - now: the start of the sync, for `{today}`.
   init(
-    _ plans: [RecordPlan], isByPage: Bool, in session: PullSession, baseURL: String, at now: Date
+    roots: [PulledList], _ plans: [RecordPlan], isByPage: Bool, in session: PullSession, baseURL: String, at now: Date
   ) async throws {
     self.isByPage = isByPage
     (self.session, self.baseURL, self.now) = (session, baseURL, now)
     lastSync = try await session.lastWholePull(of: plans.first?.resource.name ?? "")
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
+    var roots = roots
+    for (index, list) in roots.enumerated() where list.start == nil {
+      roots[index].audits.last = try await session.lastWholePull(of: list.resources[0])
+    }
+    self.roots = roots[...]
   }
 
   mutating func next(_ links: NextLinks) async throws -> Next {
     var next = Next()
+    if var list = roots.popFirst() {
+      list.isByPage = isByPage
+      next.list = list
+      return next
+    }
     guard let question = questions.first else {
       next.isLast = true
       return next

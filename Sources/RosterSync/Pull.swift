@@ -6,13 +6,12 @@ import RosterDecode
 import RosterFetch
 import Synchronization
 
-/// Pulls every page of every list, a bounded number at a time, and stores them as they arrive. It is a
-/// class, because every request has it.
+/// Pulls every page of the lists of one level, a bounded number at a time, and stores them as they arrive. It is a class,
+/// because every request has it.
 final class Pull: Sendable {
   /// Maximum age at which a page without a validator is reused from an interrupted sync.
   static let takeOver: Duration = .seconds(15 * 60)
 
-  let lists: [PulledList]
   let session: PullSession
   let fetcher: PageFetcher
   let clock: WallClock
@@ -26,31 +25,17 @@ final class Pull: Sendable {
   private let unseen = Mutex<Set<String>>([])
 
   init(
-    lists: [PulledList], session: PullSession, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
+    session: PullSession, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
     startedAt: Date, pauses: RequestPauses, logger: Logger
   ) {
-    (self.lists, self.session, self.fetcher, self.clock) = (lists, session, fetcher, clock)
+    (self.session, self.fetcher, self.clock) = (session, fetcher, clock)
     (self.progress, self.startedAt, self.pauses, self.logger) = (progress, startedAt, pauses, logger)
   }
 
-  /// Pulls the lists of these indices, and returns the outcome of each. After the first failure the other requests are
-  /// cancelled, the received pages are stored, and the failure is thrown.
-  func run(_ wanted: [Int]) async throws -> [Int: PullOutcome] {
-    var lists = wanted.map { self.lists[$0] }
-    for (index, list) in lists.enumerated() where list.start == nil {
-      lists[index].audits.last = try await session.lastWholePull(of: list.resources[0])
-    }
-    let work = try await finish(PullState(lists, maxPages: progress.host.settings.maxPages))
-    return Dictionary(uniqueKeysWithValues: wanted.enumerated().map { ($1, work.plan.outcome(of: $0)) })
-  }
-
-  /// Pulls the lists of children. One failed list does not end the others.
-  func run(_ supply: ListSupply) async throws -> ChildOutcome {
-    try await finish(PullState([], maxPages: progress.host.settings.maxPages, supply: supply)).children
-  }
-
-  private func finish(_ start: PullState) async throws -> PullState {
-    var work = start
+  /// Pulls the lists. After the first failure of the sync the other requests are cancelled, the received pages are stored,
+  /// and the failure is thrown. One failed list of a child does not end the others.
+  func run(_ lists: ListSupply) async throws -> LevelOutcome {
+    var work = PullState(lists, maxPages: progress.host.settings.maxPages)
     try await withThrowingTaskGroup(of: PullStep.self) { group in
       while true {
         await begin(&work, in: &group)
@@ -63,16 +48,18 @@ final class Pull: Sendable {
       group.cancelAll()
     }
     if let failure = work.failure {
-      if work.plan.isEndless { await drop() }
+      await dropEndless(work)
       throw failure
     }
-    return work
+    return work.outcome
   }
 
-  /// Drops the whole pull. If an endless list were kept, it would take more of the disk with each sync, and would
-  /// repeat itself even after upstream was corrected. A failure to drop it must not hide the cause.
-  private func drop() async {
-    for resource in lists.flatMap(\.resources) { try? await session.discard(resource) }
+  /// If an endless list were kept, it would take more of the disk with each sync, and would repeat itself even after
+  /// upstream was corrected. A failure to drop it must not hide the cause.
+  private func dropEndless(_ work: PullState) async {
+    for list in work.plan.endless.compactMap({ work.lists[$0]?.list }) {
+      for resource in list.resources { try? await session.discard(resource) }
+    }
   }
 
   /// Starts all requests that may start now.
@@ -114,7 +101,7 @@ final class Pull: Sendable {
     }
   }
 
-  /// Opens the next list of a child. Returns false if none can be opened now.
+  /// Opens the next list. Returns false if none can be opened now.
   private func openNext(_ work: inout PullState) async -> Bool {
     guard work.supply != nil, work.plan.canOpen(concurrency: progress.host.settings.concurrency) else { return false }
     do {
@@ -127,7 +114,7 @@ final class Pull: Sendable {
         if next?.isLast != false { work.supply = nil }
         return work.supply != nil
       }
-      work.open(list, maxPages: progress.host.settings.maxPages)
+      work.open(list)
       return true
     } catch {
       work.plan.stop()
@@ -268,34 +255,21 @@ extension Pull {
   }
 
   private func note(_ failure: Failure, of list: PulledList, work: inout PullState) {
-    work.children.failures[list.resources[0], default: ListFailures()].note(failure)
+    work.outcome.failures[list.resources[0], default: ListFailures()].note(failure)
   }
 
-  /// Hands on the outcome of a child list that has ended.
+  /// Hands on the outcome of a list that has ended.
   private func settle(_ job: PullPlan.PageJob, list: PulledList, work: inout PullState) {
-    guard list.isChild, work.plan.isDone(job.list) else { return }
+    guard work.plan.isDone(job.list) else { return }
     let outcome = work.plan.outcome(of: job.list)
     let earliestReceivedAt = work.lists[job.list]?.earliestReceivedAt
     let serverError = work.close(job.list)
-    let resource = list.resources[0]
-    if let lie = outcome.lie {
-      work.children.lies[resource] = work.children.lies[resource] ?? lie
-      return
-    }
-    if let status = outcome.refusal {
-      work.children.refusals[resource, default: []].append(
-        ListRefusal(place: list.place, status: status, isTokenForgotten: outcome.isTokenForgotten))
-      return
-    }
-    if let drift = outcome.drift, outcome.ending == nil {
-      work.children.drifts[resource, default: []].append(
-        ListDrift(place: list.place, reason: drift, isIncremental: list.start != nil))
-      return
-    }
-    if let failure = work.children.outage(after: serverError, of: resource) {
+    guard work.outcome.note(list, outcome) else { return }
+    if list.isChild, let failure = work.outcome.outage(after: serverError, of: list.resources[0]) {
       return work.failed(failure, whileWriting: false)
     }
-    work.children.note(list, outcome: outcome)
+    work.outcome.noteSigns(of: list, outcome)
+    guard list.isChild else { return }
     var end = list.end(after: outcome)
     // A list is as old as its oldest answer. An empty list by its status is kept as long as any other.
     end.receivedAt = earliestReceivedAt ?? clock.now()

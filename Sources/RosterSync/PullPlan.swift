@@ -296,8 +296,8 @@ package struct PullPlan: Sendable {
   /// Call this when this number of bytes was written.
   package mutating func staged(_ bytes: Int) { waitingBytes -= bytes }
 
-  /// True if a list has failed because it has no end: its pulled pages are of no use.
-  var isEndless: Bool { lists.contains(where: \.isEndless) }
+  /// The lists that have failed because they have no end: their pulled pages are of no use.
+  var endless: [Int] { lists.filter(\.isEndless).map(\.number) }
 
   /// The outcome of a list at the end of the pull.
   package func outcome(of list: Int) -> PullOutcome {

@@ -39,24 +39,23 @@ struct PullState {
   var queue = StageQueue()
   /// The open lists, by their numbers in the plan.
   var lists: [Int: OpenList] = [:]
-  /// Child lists, if the pull requests any.
+  /// Lists that are not open yet; nil after the last one.
   var supply: ListSupply?
-  /// The outcome of the child lists.
-  var children = ChildOutcome()
-  private var opened: Int
+  var outcome = LevelOutcome()
+  private var opened = 0
   /// True if a child waits until the batch is due.
   var isTimed = false
   /// The first failure, which is the cause: later ones are cancellations because of it.
   private(set) var failure: (any Error)?
 
-  init(_ lists: [PulledList], maxPages: Int, supply: ListSupply? = nil) {
+  let maxPages: Int
+
+  init(_ supply: ListSupply, maxPages: Int) {
     plan = PullPlan([], maxPages: maxPages)
-    opened = 0
-    self.supply = supply
-    for list in lists { open(list, maxPages: maxPages) }
+    (self.supply, self.maxPages) = (supply, maxPages)
   }
 
-  mutating func open(_ list: PulledList, maxPages: Int) {
+  mutating func open(_ list: PulledList) {
     plan.open(opened, paging: list.paging, isByPage: list.isByPage, maxPages: maxPages)
     lists[opened] = OpenList(list)
     opened += 1
@@ -80,12 +79,14 @@ struct PullState {
   }
 }
 
-/// A child list whose incremental pull upstream refused to continue.
+/// A list whose incremental pull upstream refused to continue.
 struct ListRefusal: Sendable {
   var place: ListPlace
   var status: Int
   /// True if upstream has forgotten the delta token.
   var isTokenForgotten: Bool
+  /// True if it refused the first page of a pull from a mark.
+  var isStartRefused: Bool
 }
 
 /// The failures of the lists of one resource.
@@ -124,8 +125,10 @@ struct NextSigns: Sendable {
   mutating func add(_ other: NextSigns) { (lacking, isSeen) = (lacking ?? other.lacking, isSeen || other.isSeen) }
 }
 
-/// The outcome of a pull of child lists, besides the lists that were obtained.
-struct ChildOutcome: Sendable {
+/// The outcome of a pull of the lists of one level, besides the lists of children that were obtained.
+struct LevelOutcome: Sendable {
+  /// The outcome of each list without a parent, by its first resource.
+  var roots: [String: PullOutcome] = [:]
   /// Lists whose pages do not fit together.
   var drifts: [String: [ListDrift]] = [:]
   /// The first validator that lied, by resource.
@@ -134,7 +137,7 @@ struct ChildOutcome: Sendable {
   var refusals: [String: [ListRefusal]] = [:]
   /// True for resources whose upstream ignores `since.param`, false if other incremental pulls received pages.
   var ignoresSince: [String: Bool] = [:]
-  /// Whether the lists of a resource show where their next pages are.
+  /// Whether the lists of a child show where their next pages are.
   var nextSigns: [String: NextSigns] = [:]
   /// The failures of lists, by resource.
   var failures: [String: ListFailures] = [:]
@@ -156,15 +159,36 @@ struct ChildOutcome: Sendable {
     return serverErrors[resource, default: 0] < Self.maxServerErrors ? nil : serverError
   }
 
-  /// Notes the proof of the list, and whether upstream has read `since.param`.
-  mutating func note(_ list: PulledList, outcome: PullOutcome) {
-    if let proof = outcome.unproven { unproven[list.resources[0], default: proof].formUnion(proof) }
-    if outcome.lacksNext || outcome.hasSeveralPages {
-      nextSigns[list.resources[0], default: NextSigns()].note(outcome, first: list.paging.first().request)
+  /// Notes the pull of a list. Returns false if the list must be pulled again.
+  mutating func note(_ list: PulledList, _ outcome: PullOutcome) -> Bool {
+    if !list.isChild { roots[list.resources[0]] = outcome }
+    for resource in list.resources {
+      if let lie = outcome.lie {
+        lies[resource] = lies[resource] ?? lie
+      } else if let status = outcome.refusal {
+        refusals[resource, default: []].append(
+          ListRefusal(
+            place: list.place, status: status, isTokenForgotten: outcome.isTokenForgotten,
+            isStartRefused: outcome.isStartRefused))
+      } else if let drift = outcome.drift, outcome.ending == nil {
+        drifts[resource, default: []].append(
+          ListDrift(place: list.place, reason: drift, isIncremental: list.start != nil))
+      }
+    }
+    return outcome.lie == nil && outcome.refusal == nil && (outcome.drift == nil || outcome.ending != nil)
+  }
+
+  /// Notes the proof of a list that was pulled, and whether upstream has read `since.param`.
+  mutating func noteSigns(of list: PulledList, _ outcome: PullOutcome) {
+    let resource = list.resources[0]
+    if list.isChild {
+      if let proof = outcome.unproven { unproven[resource, default: proof].formUnion(proof) }
+      if outcome.lacksNext || outcome.hasSeveralPages {
+        nextSigns[resource, default: NextSigns()].note(outcome, first: list.paging.first().request)
+      }
     }
     guard let since = list.since, case .mark(let start)? = list.start, outcome.extent.transferred > 0 else { return }
     let isIgnored = since.isIgnored(from: start, lowest: outcome.extent.lowest)
-    let resource = list.resources[0]
     ignoresSince[resource] = ignoresSince[resource] == true || isIgnored
   }
 }

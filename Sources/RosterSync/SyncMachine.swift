@@ -4,13 +4,13 @@ package import RosterCore
 /// Decides when a sync pulls again, requests missing records, publishes or gives up, for each resource by
 /// its own rules. Pure.
 ///
-/// The states are `pulling` → `comparing` → `publishing`, with `asking` between the last two if records are missing. If
-/// the pages of a resource do not fit together, the state returns to `pulling`, at most twice for each resource. Every
-/// other event is a defect and ends the sync.
+/// For each level of lists the states are `pulling` → `comparing` → `decided`, with `asking` between the last two if
+/// records are missing. `publishing` follows the last level. If the pages of a list do not fit together, the state returns
+/// to `pulling`, at most twice for each list. Every other event is a defect and ends the sync.
 package struct SyncMachine: Sendable {
   /// The state between two events.
   package enum State: Sendable, Equatable {
-    case pulling, comparing, asking, publishing, ended
+    case pulling, comparing, asking, decided, publishing, ended
   }
 
   /// The step after the comparison with the snapshot.
@@ -18,13 +18,21 @@ package struct SyncMachine: Sendable {
     case publish
     /// The missing records of some resources must be requested (`asks(for:)`).
     case ask
-    /// The resources that must be pulled again, without validators, and the reasons.
-    case again([String: String])
     case fail(Failure)
   }
 
-  /// Number of additional pulls that drift of one resource may cause.
-  package static let maxRepeats = 2
+  /// What becomes of a list whose pages do not fit together.
+  package enum AfterDrift: Sendable, Equatable {
+    /// It is pulled again, without validators.
+    case again
+    /// An incremental pull has drifted too often. Its records are published with a weak proof, and its mark stays.
+    case weak
+    /// The list of a child has drifted too often, for this reason at last.
+    case failed(String)
+  }
+
+  /// Number of additional pulls that drift of one list may cause.
+  static let maxRepeats = 2
 
   /// The current state.
   package private(set) var state = State.pulling
@@ -55,7 +63,8 @@ package struct SyncMachine: Sendable {
 
   private let upstream: String
   private let resources: [Resource]
-  private var repeats: [String: Int] = [:]
+  /// The number of drifts, by resource and list.
+  private var drifts: [String: [Int64: Int]] = [:]
   /// Resources whose incremental pull drifted too often: their records are published, and their marks are not moved.
   private var weakened: Set<String> = []
   /// Number of keys to ask for, by resource.
@@ -86,63 +95,68 @@ package struct SyncMachine: Sendable {
     state = .comparing
   }
 
+  /// Decides about lists whose pages do not fit together. Throws (65) if a list without a parent has drifted too often.
+  /// - Parameter ignoring: resources whose pages all have the same records.
+  package mutating func drifted(
+    _ lists: [String: [ListDrift]], ignoring: Set<String> = []
+  ) throws(Failure) -> [(resource: String, list: ListDrift, after: AfterDrift)] {
+    guard state == .comparing else { throw defect("drifted") }
+    var after: [(resource: String, list: ListDrift, after: AfterDrift)] = []
+    for (name, lists) in lists.sorted(by: { $0.key < $1.key }) {
+      for list in lists { after.append((name, list, drifted(list, of: name))) }
+    }
+    guard let resource = drifted.first else { return after }
+    let why = lists[resource]?.first?.reason ?? ""
+    throw ignoring.contains(resource) ? ignored(resource, why: why) : drifting(resource, why: why)
+  }
+
+  /// The reason why the pages of a list do not fit together; nil if they fit.
   /// - Parameters:
-  ///   - drifts: the drift that was found during the pull, by resource.
-  ///   - ignoring: resources whose pages all have the same records.
-  ///   - found: the comparisons of all resources.
+  ///   - count: the number of records that upstream reports.
+  ///   - isTotalPassed: true if records came after that total.
+  func drift(_ found: ResourceComparison, count: Int?, isTotalPassed: Bool = false) -> String? {
+    resource(found)?.drift(found, count: count, isTotalPassed: isTotalPassed)
+  }
+
+  /// Lists are pulled again. Throws (70) unless a pull has just ended.
+  package mutating func pullsAgain() throws(Failure) {
+    guard state == .comparing else { throw defect("pullsAgain") }
+    state = .pulling
+  }
+
+  /// - Parameters:
+  ///   - found: the comparisons of resources of one level.
   ///   - marks: the marks of resources with `since` after this pull.
   ///   - counts: the number of records that upstream reports, for definitions with `count`.
   ///   - unproven: what the pulls of these resources lack of the proof of their definitions.
   ///   - maxRemoval: percent of the records that may be removed, unless a definition has its own limit.
   package mutating func compared(
-    _ found: [ResourceComparison], drifts: [String: String] = [:], ignoring: Set<String> = [], counts: [String: Int],
-    unproven: [String: Unproven] = [:], marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
+    _ found: [ResourceComparison], counts: [String: Int] = [:], unproven: [String: Unproven] = [:],
+    marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
   ) -> AfterComparison {
     guard state == .comparing else { return .fail(defect("compared")) }
-    var again = drifts
-    for found in found where again[found.resource] == nil && resource(found)?.each == nil {
+    for found in found where resource(found)?.each == nil {
       let (name, count) = (found.resource, counts[found.resource])
-      let isPassed = unproven[name]?.contains(.total) == true
-      again[name] = resource(found)?.drift(found, count: count, isTotalPassed: isPassed)
       self.unproven[name] = unproven[name]
       // Duplicate records do not show that the total is capped.
-      if isPassed, let count, found.distinct + found.rejected + found.skipped <= count {
+      if let count, found.distinct + found.rejected + found.skipped <= count {
         self.unproven[name]?.remove(.total)
       }
     }
-    again = tolerating(again, of: Set(found.filter(\.isIncremental).map(\.resource)))
-    if !again.isEmpty { return pullAgain(again, ignoring: ignoring) }
     for found in found {
       if let failure = allRejected(found) ?? guarded(found, maxRemoval: maxRemoval, allowRemoval: allowRemoval) {
         return .fail(failure)
       }
     }
     rejected += found.reduce(0) { $0 + $1.rejected }
-    heldBack = found.filter { !$0.areAllKeysKnown }
+    heldBack += found.filter { !$0.areAllKeysKnown }
     return decide(found, marks: marks)
-  }
-
-  /// The drifts for which a list must be pulled again. A drift of an incremental pull is tolerated after the last
-  /// attempt, and its resource counts as weakened.
-  mutating func tolerating(_ drifts: [String: String], of incremental: Set<String>) -> [String: String] {
-    drifts.filter { resource, _ in
-      guard incremental.contains(resource), repeats[resource, default: 0] >= Self.maxRepeats else { return true }
-      weakened.insert(resource)
-      return false
-    }
   }
 
   /// A whole pull is late, because the budget has no room for it.
   mutating func postponed(_ resource: String) {
     let problem = Shortcoming.postponed(resource)
     if !problems.contains(where: { $0.sentence == problem.sentence }) { problems.append(problem) }
-  }
-
-  /// Call this if upstream refused incremental pulls: their lists are pulled whole. Throws (70) unless a pull
-  /// has just ended.
-  mutating func reset() throws(Failure) {
-    guard state == .comparing else { throw defect("reset") }
-    state = .pulling
   }
 
   /// Call this if the steps of a sync begin again, because the session is tried once more. Only the lies of
@@ -153,18 +167,15 @@ package struct SyncMachine: Sendable {
     problems.removeAll { $0.trouble.kind != .validators }
   }
 
-  /// Call this if validators lied: the lists of these resources are pulled again, without validators. Throws
-  /// (70) unless a pull has just ended.
-  mutating func lied(_ lies: [String: ValidatorLie]) throws(Failure) {
-    guard state == .comparing else { throw defect("lied") }
+  /// Call this if validators lied: the lists of these resources are pulled again, without validators.
+  mutating func lied(_ lies: [String: ValidatorLie]) {
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) { problems.append(.lie(resource, lie: lie)) }
-    state = .pulling
   }
 
   /// Call this before the lists of children are pulled: the decisions about their parents were made. Throws (70) unless
   /// that is so.
   mutating func descends() throws(Failure) {
-    guard state == .asking || state == .publishing else { throw defect("descends") }
+    guard state == .asking || state == .decided else { throw defect("descends") }
     asking = [:]
     state = .pulling
   }
@@ -186,9 +197,6 @@ package struct SyncMachine: Sendable {
   func hasShortPages(_ resource: String) -> Bool {
     unproven[resource]?.contains(.size) == true && decisions[resource]?.proof != .count
   }
-
-  /// The reason why the pages of one list of a child do not fit together; nil if they fit.
-  func listDrift(_ found: ResourceComparison, count: Int?) -> String? { resource(found)?.drift(found, count: count) }
 
   /// True if the missing records of that resource must be requested.
   package func asks(for resource: String) -> Bool { asking[resource] != nil }
@@ -246,7 +254,7 @@ package struct SyncMachine: Sendable {
 
   /// Begins the publication. Throws (70) unless the sync is ready for it.
   package mutating func publishes() throws(Failure) {
-    guard state == .asking || state == .publishing else { throw defect("publishes") }
+    guard state == .asking || state == .decided else { throw defect("publishes") }
     state = .publishing
   }
 
@@ -261,17 +269,18 @@ extension SyncMachine {
     resources.first { $0.name == found.resource }
   }
 
-  private mutating func pullAgain(_ reasons: [String: String], ignoring: Set<String>) -> AfterComparison {
-    for resource in reasons.keys.sorted() {
-      repeats[resource, default: 0] += 1
-      if repeats[resource, default: 0] > Self.maxRepeats { drifted.append(resource) }
+  private mutating func drifted(_ list: ListDrift, of resource: String) -> AfterDrift {
+    let isChild = resources.first { $0.name == resource }?.each != nil
+    let number = drifts[resource, default: [:]][list.place.number, default: 0] + 1
+    drifts[resource, default: [:]][list.place.number] = number
+    if number <= Self.maxRepeats { return .again }
+    guard !list.isIncremental else {
+      if !isChild { weakened.insert(resource) }
+      return .weak
     }
-    if let resource = drifted.first {
-      let why = reasons[resource] ?? ""
-      return .fail(ignoring.contains(resource) ? ignored(resource, why: why) : drifting(resource, why: why))
-    }
-    state = .pulling
-    return .again(reasons)
+    if !isChild { drifted.append(resource) }
+    return .failed(
+      "its pages changed while they were pulled, \(Self.maxRepeats + 1) times: \(list.reason)")
   }
 
   private mutating func decide(
@@ -289,7 +298,7 @@ extension SyncMachine {
         asking[resource.name, default: 0] += found.missing
       }
     }
-    state = asking.isEmpty ? .publishing : .asking
+    state = asking.isEmpty ? .decided : .asking
     return asking.isEmpty ? .publish : .ask
   }
 

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import RosterCore
+import RosterDecode
 import RosterTestSupport
 import Testing
 
@@ -45,6 +46,11 @@ let ninetyDays = Duration.seconds(90 * 86_400)
 func at(_ names: String...) -> JSONPointer { JSONPointer(segments: names) }
 
 extension Cache {
+  /// Compares all resources without a parent, in the order of the definitions.
+  func compare() throws -> [ResourceComparison] {
+    try plans.filter { $0.resource.each == nil }.map { try compare($0.resource.name) { _, _ in nil }.found }
+  }
+
   /// Number of records that the last whole pull has missed, by resource, as the status shows it.
   func absent() throws -> [String: Int] {
     let resources = try facts().resources.filter { $0.absent > 0 }

@@ -3,45 +3,46 @@ internal import RosterCore
 internal import RosterDecode
 
 extension Cache {
-  func compare() throws -> [ResourceComparison] {
-    let indices = plans.indices.filter { plans[$0].resource.each == nil }
-    let found = try performPull("compare the pull with the snapshot") { database, file in
-      try interruptible(database) {
-        try file.endEarlierPull()
-        return try indices.map { index in
-          try beginComparison(index, in: database)
-          let data = data(database, file: file)
-          let isIncremental = pull.incremental.contains(plans[index].resource.name)
-          return try data.compare(data.scope(index, isIncremental: isIncremental))
-        }
-      }
-    }
-    for comparison in found { pull.compared[comparison.resource] = comparison }
-    return found
-  }
-
-  func compareLists(
-    of resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
+  func compare(
+    _ resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
   ) throws -> (found: ResourceComparison, drifts: [ListDrift]) {
     let result = try performPull("compare the pull with the snapshot") { database, file in
       try interruptible(database) {
+        try file.endEarlierPull()
         let index = try self.index(of: resource)
         try beginComparison(index, in: database)
-        var total = ResourceComparison(resource: resource)
-        var drifts: [ListDrift] = []
         let data = data(database, file: file)
-        try data.forEachList(of: index) { scope, _ in
-          let found = try data.compare(scope)
-          try data.note(found, of: scope)
-          total.add(found)
-          if let drift = try self.drift(of: scope, found, drift: drift, in: database) { drifts.append(drift) }
-        }
-        try countRemovedWithParents(index, total: &total, in: database)
-        return (total, drifts)
+        guard plans[index].resource.each == nil else { return try compareLists(index, of: data, drift: drift) }
+        let scope = try data.scope(index, isIncremental: pull.incremental.contains(resource))
+        let found = try data.compare(scope)
+        let place = ListPlace()
+        let drifts = drift(found, nil).map { ListDrift(place: place, reason: $0, isIncremental: scope.isIncremental) }
+        return (found, drifts.map { [$0] } ?? [])
       }
     }
-    pull.compared[resource] = result.0
+    pull.compared[resource] = result.found
     return result
+  }
+
+  /// Throws (70) unless each resource was compared after its last page.
+  func expectComparisons() throws {
+    guard let plan = plans.first(where: { pull.compared[$0.resource.name] == nil }) else { return }
+    throw Failure(.defect, step: "publish", subject: plan.resource.name, cause: "it was not compared")
+  }
+
+  private func compareLists(
+    _ index: Int, of data: PullData, drift: (ResourceComparison, Int?) -> String?
+  ) throws -> (found: ResourceComparison, drifts: [ListDrift]) {
+    var total = ResourceComparison(resource: plans[index].resource.name)
+    var drifts: [ListDrift] = []
+    try data.forEachList(of: index) { scope, _ in
+      let found = try data.compare(scope)
+      try data.note(found, of: scope)
+      total.add(found)
+      if let drift = try self.drift(of: scope, found, drift: drift, in: data.database) { drifts.append(drift) }
+    }
+    try countRemovedWithParents(index, total: &total, in: data.database)
+    return (total, drifts)
   }
 
   private func drift(

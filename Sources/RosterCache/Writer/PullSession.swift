@@ -95,7 +95,26 @@ package struct PullSession: Sendable {
     try await cache.notePause(from: start, until: end, by: question)
   }
 
-  // MARK: Lists of children
+  // MARK: Lists
+
+  /// Notes the parents that this pull adds, or changes so that lists of their children depend on it, and those that the
+  /// publication will remove. Call it when the resource was compared, and its missing records were asked for.
+  package nonisolated(nonsending) func stageParents(_ resource: String, decision: RemovalDecision) async throws {
+    try await cache.stageParents(resource, decision: decision)
+  }
+
+  /// Decides which lists of a child this sync requests, and which of them it pulls whole. Lists that an
+  /// interrupted sync has pulled to their end become part of the pull.
+  /// - Parameters:
+  ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
+  ///   - permits: True if the budget has room for that number of requests.
+  /// - Returns: The whole pulls for which it has none, and the pages of lists of the interrupted sync.
+  @discardableResult
+  package nonisolated(nonsending) func planLists(
+    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
+  ) async throws -> PlannedLists {
+    try await cache.planLists(of: resource, at: now, maxAge: maxAge, permits: permits)
+  }
 
   /// Lists to request, in the order of their numbers.
   package nonisolated(nonsending) func wantedLists(
@@ -129,10 +148,15 @@ package struct PullSession: Sendable {
 
   // MARK: Comparison and missing records
 
-  /// Compares the pulled pages of resources without parents with the snapshot, in the order of the definitions. Every
-  /// page is a sign of life. Throws CancellationError if `interruptPublish` or a cancelled task ended it.
-  package nonisolated(nonsending) func compare() async throws -> ComparedPull {
-    ComparedPull(session: self, found: try await cache.endingWithTask { try await $0.compare() })
+  /// Compares the complete lists of a resource with the snapshot. Every page is a sign of life. Throws
+  /// CancellationError if `interruptPublish` or a cancelled task ended it.
+  /// - Parameter drift: The reason why the pages of a list do not fit together; nil if they fit. Its arguments are the
+  ///   comparison of the list, and the number of records that upstream reports for a list of a child.
+  /// - Returns: The sums over all lists, and the lists with a drift.
+  package nonisolated(nonsending) func compare(
+    _ resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
+  ) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
+    try await cache.endingWithTask { try await $0.compare(resource, drift: drift) }
   }
 
   /// The first records that cannot be stored, from the pages of the last `compare`. Long records are shortened.
@@ -195,6 +219,42 @@ package struct PullSession: Sendable {
 
   // MARK: The end
 
+  /// Ends a sync that is not meant to publish. Counts what it would have changed, keeps its pulled pages for the next
+  /// sync, and writes its row.
+  ///
+  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it.
+  /// - Parameters:
+  ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
+  ///   - decisions: As in `publish`.
+  package nonisolated(nonsending) func tried(
+    _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
+    history: Duration
+  ) async throws -> SyncRecord {
+    try await cache.endingWithTask {
+      try await $0.expectComparisons()
+      return try await $0.tried(report, decisions: decisions, at: now(), history: history)
+    }
+  }
+
+  /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
+  /// and deletes expired history. If nothing is new, it writes only that row and those of `sync_resources`. Throws (70)
+  /// unless each resource was compared.
+  ///
+  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it: then nothing has changed.
+  /// - Parameters:
+  ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
+  ///   - decisions: Decisions by the names of resources. A missing resource has the default.
+  ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
+  package nonisolated(nonsending) func publish(
+    _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
+    history: Duration
+  ) async throws -> SyncRecord {
+    try await cache.endingWithTask {
+      try await $0.expectComparisons()
+      return try await $0.publish(report, decisions: decisions, at: now(), history: history)
+    }
+  }
+
   /// Keeps the composition of a whole pull, so that readers can compare it with the snapshot.
   /// - Parameters:
   ///   - isGuarded: True if the removal guard stopped the pull: the next sync pulls its pages without a validator
@@ -210,77 +270,6 @@ package struct PullSession: Sendable {
   /// files first. A row that cannot be written is written with the next sync's row, or on closing.
   package nonisolated(nonsending) func end(_ report: SyncRecord, at date: Date, history: Duration) async throws {
     try await cache.end(report, at: date, history: history)
-  }
-}
-
-/// A pull whose resources without parents were compared with the snapshot. Only such a pull has lists of children, and
-/// can be published.
-package struct ComparedPull: ~Copyable, Sendable {
-  /// The pull, for further pages.
-  package let session: PullSession
-  /// The comparisons, in the order of the definitions.
-  package let found: [ResourceComparison]
-
-  /// Notes the parents that this pull adds, or changes so that lists of their children depend on it, and those that the
-  /// publication will remove. Call it when the resource was compared, and its missing records were asked for.
-  package nonisolated(nonsending) func stageParents(_ resource: String, decision: RemovalDecision) async throws {
-    try await session.cache.stageParents(resource, decision: decision)
-  }
-
-  /// Decides which lists of a child this sync requests, and which of them it pulls whole. Lists that an
-  /// interrupted sync has pulled to their end become part of the pull.
-  /// - Parameters:
-  ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
-  ///   - permits: True if the budget has room for that number of requests.
-  /// - Returns: The whole pulls for which it has none, and the pages of lists of the interrupted sync.
-  @discardableResult
-  package nonisolated(nonsending) func planLists(
-    of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
-  ) async throws -> PlannedLists {
-    try await session.cache.planLists(of: resource, at: now, maxAge: maxAge, permits: permits)
-  }
-
-  /// Compares the complete lists of a child with the snapshot.
-  /// - Parameter drift: The reason why the pages of a list do not fit together; nil if they fit. Its arguments are the
-  ///   comparison of the list, and the number of records that upstream reports.
-  /// - Returns: The sums over all lists, and the lists with a drift.
-  package nonisolated(nonsending) func compareLists(
-    of resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
-  ) async throws -> (found: ResourceComparison, drifts: [ListDrift]) {
-    try await session.cache.endingWithTask { try await $0.compareLists(of: resource, drift: drift) }
-  }
-
-  /// Ends a sync that is not meant to publish. Counts what it would have changed, keeps its pulled pages for the next
-  /// sync, and writes its row.
-  ///
-  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it.
-  /// - Parameters:
-  ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
-  ///   - decisions: As in `publish`.
-  package nonisolated(nonsending) consuming func tried(
-    _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
-    history: Duration
-  ) async throws -> SyncRecord {
-    try await session.cache.endingWithTask {
-      try await $0.tried(report, decisions: decisions, at: now(), history: history)
-    }
-  }
-
-  /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
-  /// and deletes expired history. If nothing is new, it writes only that row and those of `sync_resources`.
-  ///
-  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it: then nothing has changed.
-  /// - Parameters:
-  ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
-  ///   - decisions: Decisions by the names of resources. A missing resource has the default.
-  ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
-  package nonisolated(nonsending) consuming func publish(
-    _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
-    history: Duration
-  ) async throws -> SyncRecord {
-    try await session.cache.endingWithTask {
-      try await $0.publish(report, decisions: decisions, at: now(), history: history)
-    }
   }
 }
 

@@ -162,6 +162,8 @@ extension Cache {
   }
 
   func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
+    // The only list of a resource is the resource.
+    let place = place.flatMap { $0.number == 0 ? nil : $0 }
     pull.compared[resource] = nil
     if !keepsPublished {
       if let place { pull.forgottenLists.insert(place.number) } else { pull.forgotten.insert(resource) }
