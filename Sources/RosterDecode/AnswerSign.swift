@@ -14,6 +14,8 @@ struct AnswerSign: Sendable {
     case explains
     /// The list goes on. If the definition does not follow it, the answer is stored, and nothing is removed.
     case goesOn
+    /// The total of the answer is only the least number of records.
+    case isLeast
   }
 
   /// The values of the member that have this effect.
@@ -36,6 +38,8 @@ struct AnswerSign: Sendable {
     case badWords
     /// A number above that of the records.
     case total
+    /// The text "gte" or "gt".
+    case atLeast
   }
 
   var effect: Effect
@@ -47,7 +51,7 @@ struct AnswerSign: Sendable {
   var isJudged: Bool {
     switch values {
     case .no, .badStatus, .badWords: true
-    case .yes, .flag, .anyFault, .faults, .positive, .total: false
+    case .yes, .flag, .anyFault, .faults, .positive, .total, .atLeast: false
     }
   }
 }
@@ -57,7 +61,7 @@ extension AnswerSign {
   var isClear: Bool {
     switch (effect, besideID) {
     case (.isPartial, .isPartial?), (.lacks, .lacks?): true
-    case (.fails, _), (.isPartial, _), (.lacks, _), (.explains, _), (.goesOn, _): false
+    case (.fails, _), (.isPartial, _), (.lacks, _), (.explains, _), (.goesOn, _), (.isLeast, _): false
     }
   }
 
@@ -65,7 +69,7 @@ extension AnswerSign {
   var namesFault: Bool {
     switch values {
     case .anyFault, .faults: effect != .goesOn
-    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total: false
+    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total, .atLeast: false
     }
   }
 
@@ -153,10 +157,12 @@ extension AnswerSign {
         "count", "recordsfiltered", "totalfiltered", "filteredtotal", "filteredcount", "totalcountfiltered",
       ], .goesOn, .total, nil
     ),
+    (["numfoundexact"], .isLeast, .no, nil),
+    (["totalrelation", "totalcountrelation"], .isLeast, .atLeast, nil),
   ])
 
   private static let inEnvelopes: [String: [String: AnswerSign]] = [
-    "total": table([(["value"], .goesOn, .total, nil)]),
+    "total": table([(["value"], .goesOn, .total, nil), (["relation"], .isLeast, .atLeast, nil)]),
     "shards": table([(["failed"], .isPartial, .positive, .isPartial)]),
     "clusters": table([
       (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),

@@ -80,6 +80,12 @@ extension RecordDecoder {
     case .badStatus: isBadStatus(value)
     case .badWords: try hasBadWords(value)
     case .total: total(value).map { $0 > found.records } ?? false
+    case .atLeast:
+      if case .string = value.kind {
+        ["gte", "gt"].contains(JSONEscapes.text(bytes, value).lowercased())
+      } else {
+        false
+      }
     }
   }
 

@@ -59,7 +59,7 @@ struct AnswerSignTests {
     #""totalResults":9"#, #""pagination":{"total":9}"#, #""meta":{"pagination":{"total":9}}"#, #""total":250"#,
     #""count":"9""#, #""page":{"totalElements":9}"#, #""total":{"value":250,"relation":"gte"}"#,
     #""result_info":{"count":2,"total_count":9}"#, #""pages":{"total":9}"#,
-    #""recordsFiltered":9"#,
+    #""recordsFiltered":9"#, #""total":{"value":2,"relation":"gte"}"#,
   ]
 
   static let innocent = [
@@ -77,7 +77,8 @@ struct AnswerSignTests {
     #""warnings":{"main":"Unrecognized parameter: limit"}"#, #""failed":3"#, #""errors":[null],"error":[{}]"#,
     #""meta":{"errors":0,"failed":2}"#, #""message":"All failed jobs""#, #""info":{"id":3,"name":"error"}"#,
     #""stats":{"success":false,"errors":[1]}"#, #""success":false,"success":true"#,
-    #""incompleteOrders":1"#, #""partialMatch":true"#, #""request_status":{"type":"complete"}"#,
+    #""total":{"value":2,"relation":"eq"}"#, #""incompleteOrders":1"#, #""partialMatch":true"#,
+    #""request_status":{"type":"complete"}"#,
     #""recordsTotal":900,"recordsFiltered":2"#, #""total":9,"meta":{"filtered_count":"2"}"#,
   ]
 

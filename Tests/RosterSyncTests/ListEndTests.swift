@@ -305,6 +305,34 @@ struct WrittenList: Sendable {
     #expect(try await bench.sync([resource], after: 2).exit == 65)
   }
 
+  @Test(
+    "18, 19: a total that calls itself the least number promises a page after it",
+    arguments: [WrittenList.Kind.number, .offset, .after],
+    [#""total":{"value":4,"relation":"gte"}"#, #""total":{"value":4},"numFoundExact":false"#])
+  func leastTotal(kind: WrittenList.Kind, total: String) async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5]])
+    list.members = { _ in ",\(total)" }
+    var resource = list.resource
+    resource.pages.count = .body(JSONPointer(segments: ["total", "value"]))
+    list.serve(bench)
+    #expect(try await bench.sync([resource]).added == 5)
+    var cut = list
+    cut.pages = [[1, 2], [3, 4]]
+    cut.beyond = { _ in Response(status: 400) }
+    cut.serve(bench)
+    for round in 1...3 {
+      #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 65)
+    }
+    #expect(try Self.ids(bench) == Array(1...5))
+    cut.beyond = nil
+    cut.serve(bench)
+    for round in 4...5 {
+      #expect(try await bench.sync([resource], allowRemoval: true, after: Double(round)).exit == 0)
+    }
+    #expect(try Self.ids(bench) == Array(1...4))
+  }
+
   /// Serves a list by offset whose pages have four records at first, and three later.
   private static func serveShrinking(_ ids: [Int], in bench: SyncBench) {
     bench.shelf.answer { _, target in

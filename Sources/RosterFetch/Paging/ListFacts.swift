@@ -24,6 +24,8 @@ package struct ListFacts: Sendable, Equatable {
   package var count: Int?
   /// The highest total that the answer names, if no key of the definition names one.
   package var unnamedTotal: Int?
+  /// True if the answer says that the list may have more records than the total.
+  package var isTotalLeast = false
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
   /// True if `more` or `done` says that more pages follow; nil without such a key.
@@ -97,13 +99,15 @@ extension ListFacts.Value {
 
 /// The position where the list continues, as a text that is stored with the page.
 extension ListFacts {
-  /// nil if the page has neither a next value nor `more` or `done`.
+  /// nil if the page has neither a next value nor `more` or `done`, and its total is exact.
   package var continuation: String? {
-    switch more {
-    case false?: Self.over
-    case true?: Self.onward + (position ?? "")
-    case nil: position
-    }
+    let way: String? =
+      switch more {
+      case false?: Self.over
+      case true?: Self.onward + (position ?? "")
+      case nil: position
+      }
+    return isTotalLeast ? Self.least + (way ?? "") : way
   }
 
   private var position: String? {
@@ -120,9 +124,13 @@ extension ListFacts {
   /// Restores facts that were stored with a `continuation`.
   package init(records: Int, count: Int?, last: Int?, continuation: String?) {
     self.init(records: records, count: count, last: last)
-    if continuation == Self.over { more = false }
     var position = continuation
-    if let text = continuation?.utf8, text.starts(with: Self.onward.utf8) {
+    if let text = position?.utf8, text.starts(with: Self.least.utf8) {
+      isTotalLeast = true
+      position = String(text.dropFirst(Self.least.utf8.count))
+    }
+    if position == Self.over { more = false }
+    if let text = position?.utf8, text.starts(with: Self.onward.utf8) {
       more = true
       position = String(text.dropFirst(Self.onward.utf8.count))
     }
@@ -142,6 +150,8 @@ extension ListFacts {
   private static let over = "over"
   /// Precedes the position after a page that says that more pages follow.
   private static let onward = "more:"
+  /// Precedes all of that after a page whose total is only the least number of records.
+  private static let least = "least:"
 
   private static func parts(_ text: String) -> (kind: Substring, value: String)? {
     // The search uses bytes: an accent at the value's beginning would combine with the colon.

@@ -33,7 +33,7 @@ extension Paging {
     // Only records show that such a page exists.
     if facts.records == 0 || facts.last != nil { return .ends }
     let total = total(page, facts)
-    if let total, page.recordsBefore + facts.records < total { return .goesOn(isSaid: true) }
+    if let total, isBelow(total, page, facts) { return .goesOn(isSaid: true) }
     if more == false { return .ends }
     let isFull = isFull(page, facts)
     if let total { return isFull && doubts(total, after: facts) ? .isTried : .ends }
@@ -52,7 +52,13 @@ extension Paging {
 
   /// True if a total is above the number of records so far.
   func exceeds(_ page: PageRequest, _ facts: ListFacts) -> Bool {
-    (total(page, facts) ?? facts.unnamedTotal ?? 0) > page.recordsBefore + facts.records
+    isBelow(total(page, facts) ?? facts.unnamedTotal ?? 0, page, facts)
+  }
+
+  /// True if the total is above the number of records so far, or equals it and is only the least number.
+  private func isBelow(_ total: Int, _ page: PageRequest, _ facts: ListFacts) -> Bool {
+    let records = page.recordsBefore + facts.records
+    return records < total || facts.isTotalLeast && records == total && records > 0
   }
 
   /// The total that the page reports, or a page before it.
