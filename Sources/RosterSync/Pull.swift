@@ -6,8 +6,8 @@ import RosterDecode
 import RosterFetch
 import Synchronization
 
-/// Pulls every page of the lists of one level, a bounded number at a time, and stores them as they arrive. It is a class,
-/// because every request has it.
+/// Pulls every page of the lists of one level, a bounded number at a time, and stores them as they arrive. It is a
+/// class, because every request has it.
 final class Pull: Sendable {
   /// Maximum age at which a page without a validator is reused from an interrupted sync.
   static let takeOver: Duration = .seconds(15 * 60)
@@ -32,8 +32,8 @@ final class Pull: Sendable {
     (self.progress, self.startedAt, self.pauses, self.logger) = (progress, startedAt, pauses, logger)
   }
 
-  /// Pulls the lists. After the first failure of the sync the other requests are cancelled, the received pages are stored,
-  /// and the failure is thrown. One failed list of a child does not end the others.
+  /// Pulls the lists. After the first failure of the sync the other requests are cancelled, the received pages are
+  /// stored, and the failure is thrown. One failed list of a child does not end the others.
   func run(_ lists: ListSupply) async throws -> LevelOutcome {
     var work = PullState(lists, maxPages: progress.host.settings.maxPages)
     try await withThrowingTaskGroup(of: PullStep.self) { group in

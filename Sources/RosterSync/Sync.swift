@@ -26,7 +26,7 @@ package actor Sync {
   let tally: Tally
   /// The lists without a parent.
   var lists: [PulledList]
-  /// Those that the next pull requests.
+  /// Indices of the lists that the next pull requests.
   var waiting: Set<Int> = []
   /// The marks of resources with `since` when the sync began.
   var marks: [String: Mark] = [:]
@@ -209,7 +209,7 @@ package actor Sync {
         try machine.pullsAgain()
         continue
       }
-      // Those that have drifted too often have ended, and count differently.
+      // A list that has drifted too often has ended, and counts differently.
       if !drifts.isEmpty { found = try await compare(level, in: session).found }
       try await decide(found, in: session)
       for plan in level where plan.resource.each != nil {
@@ -288,8 +288,8 @@ package actor Sync {
 
   // MARK: Lists that are pulled again
 
-  /// Returns true if lists are pulled again: a validator lied, upstream refused an incremental pull, or pages do not fit
-  /// together.
+  /// Returns true if lists are pulled again: a validator lied, upstream refused an incremental pull, or pages do not
+  /// fit together.
   private func pullsAgain(
     _ level: [RecordPlan], after outcome: LevelOutcome, in session: PullSession
   ) async throws -> Bool {

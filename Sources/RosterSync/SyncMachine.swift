@@ -5,8 +5,8 @@ package import RosterCore
 /// its own rules. Pure.
 ///
 /// For each level of lists the states are `pulling` → `comparing` → `decided`, with `asking` between the last two if
-/// records are missing. `publishing` follows the last level. If the pages of a list do not fit together, the state returns
-/// to `pulling`, at most twice for each list. Every other event is a defect and ends the sync.
+/// records are missing. `publishing` follows the last level. If the pages of a list do not fit together, the state
+/// returns to `pulling`, at most twice for each list. Every other event is a defect and ends the sync.
 package struct SyncMachine: Sendable {
   /// The state between two events.
   package enum State: Sendable, Equatable {
@@ -21,7 +21,7 @@ package struct SyncMachine: Sendable {
     case fail(Failure)
   }
 
-  /// What becomes of a list whose pages do not fit together.
+  /// The fate of a list whose pages do not fit together.
   package enum AfterDrift: Sendable, Equatable {
     /// It is pulled again, without validators.
     case again

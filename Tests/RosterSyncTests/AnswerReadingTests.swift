@@ -323,6 +323,22 @@ struct AnswerReadingTests {
     }
   }
 
+  @Test("47: rejects of unknown key of a parent are named after its children were compared too")
+  func heldBackParent() async throws {
+    let child = Resource(
+      name: "part", path: "/things/{thing.id}/parts", records: at("data"), pages: .init(.one),
+      columns: [.init("id", at: at("id"), .integer)], each: Each(of: "thing"))
+    let resources = [Self.thing(), child]
+    var answers = ["/things/1/parts": Self.answer(7...7), "/things/2/parts": Self.answer(8...8)]
+    answers["/things"] = Self.answer(1...2)
+    let bench = try await SyncBench.synced(resources, answers: answers)
+    answers["/things"] = #"{"data":[{"id":1},null]}"#
+    bench.serve(answers)
+    let record = try await bench.sync(resources, after: 60)
+    #expect(record.error?.contains("no thing can be removed, because 1 of them has no known key") == true, "\(record)")
+    #expect(try bench.ask("SELECT id FROM thing ORDER BY id") == ["1", "2"])
+  }
+
   @Test(
     "14, 47: rejects of unknown key hold back removals, and the sync and the list of absent records say so",
     arguments: ["null", #"{"id":null}"#, #"{"name":"x"}"#])
