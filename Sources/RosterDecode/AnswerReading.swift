@@ -56,7 +56,7 @@ extension RecordDecoder {
         switch sign.sign.effect {
         case .fails, .isPartial, .lacks: if try isMet(sign) { return refusal(sign) }
         case .goesOn: if hasNone, sign.sign.values == .total, try isMet(sign) { return refusal(sign) }
-        case .explains, .isLeast: continue
+        case .explains, .isLowerBound: continue
         }
       }
       if let lack = try lack(places) { return AnswerRefusal("it says at \(lack.at) that it is partial") }
@@ -106,9 +106,9 @@ extension RecordDecoder {
     if let total = unnamedTotal() {
       found.count = PointedValue(.integer(total.number), offset: Int(total.statement.value.start))
     }
-    found.isTotalLeast = false
-    for statement in statements where statement.sign.effect == .isLeast && !found.isTotalLeast {
-      found.isTotalLeast = try isMet(statement)
+    found.isTotalLowerBound = false
+    for statement in statements where statement.sign.effect == .isLowerBound && !found.isTotalLowerBound {
+      found.isTotalLowerBound = try isMet(statement)
     }
     found.last = try pointed(places.last)
     found.more = try pointed(places.more)
@@ -199,7 +199,7 @@ extension RecordDecoder {
       case .explains:
         guard hasList, !isRecord, found.records == 0, try isMet(sign), try hasBadWords(sign.value) else { continue }
         return .refused(refusal(sign))
-      case .lacks, .goesOn, .isLeast: continue
+      case .lacks, .goesOn, .isLowerBound: continue
       }
     }
     return nil
@@ -304,7 +304,7 @@ extension RecordDecoder {
           try isUnfollowed(sign.sign, places), try isMet(sign)
         else { continue }
         return AnswerLack(at: self.place(of: sign), cause: .unfollowed, value: sign.value)
-      case .fails, .isPartial, .explains, .isLeast: continue
+      case .fails, .isPartial, .explains, .isLowerBound: continue
       }
     }
     return nil

@@ -14,8 +14,8 @@ struct AnswerSign: Sendable {
     case explains
     /// The list goes on. If the definition does not follow it, the answer is stored, and nothing is removed.
     case goesOn
-    /// The total of the answer is only the least number of records.
-    case isLeast
+    /// The total of the answer is a lower bound.
+    case isLowerBound
   }
 
   /// The values of the member that have this effect.
@@ -61,7 +61,7 @@ extension AnswerSign {
   var isClear: Bool {
     switch (effect, besideID) {
     case (.isPartial, .isPartial?), (.lacks, .lacks?): true
-    case (.fails, _), (.isPartial, _), (.lacks, _), (.explains, _), (.goesOn, _), (.isLeast, _): false
+    case (.fails, _), (.isPartial, _), (.lacks, _), (.explains, _), (.goesOn, _), (.isLowerBound, _): false
     }
   }
 
@@ -157,12 +157,12 @@ extension AnswerSign {
         "count", "recordsfiltered", "totalfiltered", "filteredtotal", "filteredcount", "totalcountfiltered",
       ], .goesOn, .total, nil
     ),
-    (["numfoundexact"], .isLeast, .no, nil),
-    (["totalrelation", "totalcountrelation"], .isLeast, .atLeast, nil),
+    (["numfoundexact"], .isLowerBound, .no, nil),
+    (["totalrelation", "totalcountrelation"], .isLowerBound, .atLeast, nil),
   ])
 
   private static let inEnvelopes: [String: [String: AnswerSign]] = [
-    "total": table([(["value"], .goesOn, .total, nil), (["relation"], .isLeast, .atLeast, nil)]),
+    "total": table([(["value"], .goesOn, .total, nil), (["relation"], .isLowerBound, .atLeast, nil)]),
     "shards": table([(["failed"], .isPartial, .positive, .isPartial)]),
     "clusters": table([
       (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),

@@ -38,8 +38,8 @@ package struct PageScan: Sendable, Equatable {
 
   /// The value at `pages.count`. Without such a place it is the highest total that a member of the answer names.
   package var count = PointedValue()
-  /// True if the answer says that the list may have more records than that.
-  package var isTotalLeast = false
+  /// True if the answer calls its total a lower bound: the list may have more records.
+  package var isTotalLowerBound = false
   /// The value at the style's `last`.
   package var last = PointedValue()
   /// Where `pages.more` or `pages.done` says.

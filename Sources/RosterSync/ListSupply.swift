@@ -4,7 +4,7 @@ import RosterCore
 import RosterDecode
 import RosterFetch
 
-/// Supplies the lists of one level that a pull requests. Those of children come in portions, so that memory does not
+/// Supplies the lists of one level that a pull requests. Lists of children come in portions, so that memory does not
 /// grow with their number.
 struct ListSupply: Sendable {
   /// Number of lists that are read from the cache at a time.
@@ -42,7 +42,7 @@ struct ListSupply: Sendable {
   ) async throws {
     self.isByPage = isByPage
     (self.session, self.baseURL, self.now) = (session, baseURL, now)
-    lastSync = try await session.lastWholePull(of: plans.first?.resource.name ?? "")
+    lastSync = if let plan = plans.first { try await session.lastWholePull(of: plan.resource.name) } else { nil }
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
     var roots = roots
     for (index, list) in roots.enumerated() where list.start == nil {

@@ -95,7 +95,7 @@ package actor Sync {
     await host.began(session.record, tally: tally, isFresh: isFresh)
     do {
       if isFresh { try await session.beginFresh() }
-      let published = try await publishRetryingSession(session)
+      let published = try await runStepsRetryingSession(session)
       machine.ended()
       await host.ended(published)
       return published
@@ -104,11 +104,11 @@ package actor Sync {
     }
   }
 
-  /// Publishes. If the session has ended, the steps are repeated once for each caller that requests a retry, also for
+  /// Runs the steps. If the session has ended, they are repeated once for each caller that requests a retry, also for
   /// one that joined later.
-  private func publishRetryingSession(_ session: PullSession) async throws -> SyncRecord {
+  private func runStepsRetryingSession(_ session: PullSession) async throws -> SyncRecord {
     while true {
-      do { return try await publish(session) } catch let failure as Failure
+      do { return try await runSteps(session) } catch let failure as Failure
         where failure.kind == .refused && mayRetry()
       {
         logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(session.record.id)"])
@@ -128,7 +128,7 @@ package actor Sync {
   // MARK: The steps
 
   /// The steps of a sync, in the order of its data.
-  private func publish(_ session: PullSession) async throws -> SyncRecord {
+  private func runSteps(_ session: PullSession) async throws -> SyncRecord {
     try host.renewTokenStoreLock()
     try await tokens.syncBegins(retrySession: takeRetry(), newToken: takeNewToken())
     try expectOpenGate()
@@ -157,7 +157,7 @@ package actor Sync {
     return levels.dropLast()
   }
 
-  /// Chooses the lists to request. Those of children depend on their parents, about which all is decided.
+  /// Chooses the lists to request. The decisions about the parents of children were made.
   private func plan(_ level: [RecordPlan], in session: PullSession) async throws {
     let parents = Set(level.compactMap(\.resource.each?.parent))
     guard !parents.isEmpty else { return try await chooseStarts(in: session) }
@@ -279,10 +279,12 @@ package actor Sync {
   }
 
   private func decide(_ found: [ResourceComparison], in session: PullSession) async throws {
-    let after = machine.compared(
-      found, counts: byResource(\.count), unproven: byResource(\.unproven), marks: try nextMarks(),
-      maxRemoval: host.settings.maxRemoval, allowRemoval: mayRemove)
-    if case .fail(let failure) = after { throw await withReason(failure, in: session) }
+    let marks = try nextMarks()
+    do throws(Failure) {
+      try machine.compared(
+        found, counts: byResource(\.count), unproven: byResource(\.unproven), marks: marks,
+        maxRemoval: host.settings.maxRemoval, allowRemoval: mayRemove)
+    } catch { throw await withReason(error, in: session) }
     report(found)
   }
 

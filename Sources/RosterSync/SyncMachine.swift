@@ -13,14 +13,6 @@ package struct SyncMachine: Sendable {
     case pulling, comparing, asking, decided, publishing, ended
   }
 
-  /// The step after the comparison with the snapshot.
-  package enum AfterComparison: Sendable, Equatable {
-    case publish
-    /// The missing records of some resources must be requested (`asks(for:)`).
-    case ask
-    case fail(Failure)
-  }
-
   /// The fate of a list whose pages do not fit together.
   package enum AfterDrift: Sendable, Equatable {
     /// It is pulled again, without validators.
@@ -124,6 +116,8 @@ package struct SyncMachine: Sendable {
     state = .pulling
   }
 
+  /// Decides about the comparisons of a level: its missing records are asked for (`asks(for:)`), or it is decided.
+  /// Throws (65) if too many records are missing or none can be stored.
   /// - Parameters:
   ///   - found: the comparisons of resources of one level.
   ///   - marks: the marks of resources with `since` after this pull.
@@ -133,8 +127,8 @@ package struct SyncMachine: Sendable {
   package mutating func compared(
     _ found: [ResourceComparison], counts: [String: Int] = [:], unproven: [String: Unproven] = [:],
     marks: [String: Since.MarkMove] = [:], maxRemoval: Int, allowRemoval: Bool
-  ) -> AfterComparison {
-    guard state == .comparing else { return .fail(defect("compared")) }
+  ) throws(Failure) {
+    guard state == .comparing else { throw defect("compared") }
     for found in found where resource(found)?.each == nil {
       let (name, count) = (found.resource, counts[found.resource])
       self.unproven[name] = unproven[name]
@@ -145,12 +139,12 @@ package struct SyncMachine: Sendable {
     }
     for found in found {
       if let failure = allRejected(found) ?? guarded(found, maxRemoval: maxRemoval, allowRemoval: allowRemoval) {
-        return .fail(failure)
+        throw failure
       }
     }
     rejected += found.reduce(0) { $0 + $1.rejected }
     heldBack += found.filter { !$0.areAllKeysKnown }
-    return decide(found, marks: marks)
+    try decide(found, marks: marks)
   }
 
   /// A whole pull is late, because the budget has no room for it.
@@ -285,9 +279,9 @@ extension SyncMachine {
 
   private mutating func decide(
     _ found: [ResourceComparison], marks: [String: Since.MarkMove]
-  ) -> AfterComparison {
+  ) throws(Failure) {
     for found in found {
-      guard let resource = resource(found) else { return .fail(defect("an unknown resource compared")) }
+      guard let resource = resource(found) else { throw defect("an unknown resource compared") }
       decisions[resource.name] = decision(of: resource, found, mark: marks[resource.name] ?? .stays)
       if found.asked > 0 {
         asking[resource.name, default: 0] += found.asked
@@ -299,7 +293,6 @@ extension SyncMachine {
       }
     }
     state = asking.isEmpty ? .decided : .asking
-    return asking.isEmpty ? .publish : .ask
   }
 
   private func decision(of resource: Resource, _ found: ResourceComparison, mark: Since.MarkMove) -> RemovalDecision {
@@ -487,95 +480,6 @@ extension Resource {
     case .sends, .stops, nil: return nil
     }
     return found.acrossPages > 0 ? "\(found.acrossPages.counted(as: "key")) of \(name) on two pages" : nil
-  }
-}
-
-/// A reason why a published sync leaves the state degraded.
-private struct Shortcoming: Sendable {
-  /// The sentence in the sync's row.
-  var sentence: String
-  /// The same for `explain`.
-  var trouble: Diagnosis
-
-  static func partial(_ answer: RejectedRecord) -> Shortcoming {
-    let owner = answer.parent.map { " of \($0)" } ?? ""
-    let what = "not all records of \(answer.resource)\(owner) were sent: \(answer.place): \(answer.reason)"
-    return Shortcoming(sentence: what, trouble: Diagnosis(.partialAnswer, what, [.resource(answer.resource)]))
-  }
-
-  /// - Parameter first: The first rejected record of unknown key, by resource.
-  static func rejects(
-    _ number: Int, holdingBack held: [ResourceComparison], first: [String: RejectedRecord] = [:]
-  ) -> Shortcoming {
-    let consequences = held.map {
-      "; no \($0.resource) can be removed, because \($0.rejectedUnknown) of them \($0.rejectedUnknown == 1 ? "has" : "have") no known key"
-    }
-    let what = "\(number.counted(as: "record")) could not be stored" + consequences.joined()
-    let reasons = held.compactMap { first[$0.resource] }.map {
-      "; the first of \($0.resource) is \($0.place): \($0.reason)"
-    }
-    return Shortcoming(
-      sentence: "\(what); rosterctl rejects shows why" + reasons.joined(), trouble: Diagnosis(.rejects, what))
-  }
-
-  static func lie(_ resource: String, lie: ValidatorLie) -> Shortcoming {
-    let what =
-      "upstream gave the same \(lie.header.rawValue) again for other records of \(resource) on page \(lie.page) "
-      + "(\(lie.request.shownURL))"
-    return Shortcoming(
-      sentence: "\(what), so \(resource) is synced without validators until `rosterctl sync --fresh`",
-      trouble: Diagnosis(
-        .validators, what,
-        [lie.request.concern(asPage: lie.page, of: resource), .header(lie.header.rawValue), .resource(resource)]))
-  }
-
-  static func failedLists(
-    _ resource: String, failed: Int, of requested: Int, examples: [FailedList]
-  ) -> Shortcoming {
-    let what = "\(failed) of \(requested.counted(as: "list")) of \(resource) failed"
-    let first = examples.first.map { ": \($0.reason)" } ?? ""
-    return Shortcoming(
-      sentence: what + first,
-      trouble: Diagnosis(.failedLists, what, [.resource(resource)] + examples.map(\.concern)))
-  }
-
-  static func postponed(_ resource: String) -> Shortcoming {
-    let what = "limit.budget has had no room for a whole pull of \(resource) for more than twice its whole_every"
-    return Shortcoming(
-      sentence: "\(what); only the records that changed were pulled",
-      trouble: Diagnosis(.postponed, what, [.resource(resource), .setting("limit.budget")]))
-  }
-
-  /// - Parameters:
-  ///   - isOfChanges: True for the keys of an incremental pull with `ask`, of which few are missing.
-  ///   - keepsAll: True if no record of the resource is removed.
-  static func unasked(_ resource: String, failure: Failure, isOfChanges: Bool, keepsAll: Bool) -> Shortcoming {
-    let what = "not all \(isOfChanges ? "changed" : "missing") records of \(resource) could be asked for: "
-    let effect = keepsAll ? "no \(resource) was removed, because" : "some \(resource) records stay, because"
-    return Shortcoming(
-      sentence: isOfChanges
-        ? what + "\(failure)" : "\(effect) not all missing ones could be asked for: \(failure)",
-      trouble: Diagnosis(
-        .unasked, what + failure.cause, hint: failure.hint,
-        [.resource(resource)] + Diagnosis(failure).concerned.filter { $0 != .resource(resource) }))
-  }
-
-  static func unproven(_ resource: String) -> Shortcoming {
-    let what = "by_key does not find the missing records of \(resource), and no other record shows that by_key works"
-    return Shortcoming(
-      sentence:
-        "no \(resource) was removed, because \(what); if they are gone, run `rosterctl sync --allow-removal`",
-      trouble: Diagnosis(.unproven, what, [.resource(resource)]))
-  }
-
-  static func wrongByKey(_ resource: String, question: ControlQuestion) -> Shortcoming {
-    let what = "by_key does not find a \(resource) that upstream lists (\(question.request.shownURL))"
-    return Shortcoming(
-      sentence: "no \(resource) was removed, because \(what); correct by_key of [resource.\(resource)]",
-      trouble: Diagnosis(
-        .wrongByKey, what,
-        [.resource(resource), question.request.concern]
-          + question.keys.map { .record($0, of: resource, reason: "by_key does not find it") }))
   }
 }
 

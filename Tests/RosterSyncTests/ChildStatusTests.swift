@@ -177,6 +177,8 @@ struct ChildStatusTests {
     forest.failItems(of: 1...12, with: 403)
     let concerned = try await bench.sync(Forest.all, after: 60).trouble?.concerned ?? []
     #expect(concerned.filter { $0.kind == .record && $0.resource == "doc" }.count == Diagnosis.maxConcerned)
+    // The lists of the next level were not pulled.
+    #expect(try !CacheReader(path: bench.path).pending().pull.isWhole)
   }
 
   @Test("48: lists_done reaches lists_total, also after an interrupted sync", arguments: [7, 20])

@@ -309,7 +309,7 @@ struct WrittenList: Sendable {
     "18, 19: a total that calls itself the least number promises a page after it",
     arguments: [WrittenList.Kind.number, .offset, .after],
     [#""total":{"value":4,"relation":"gte"}"#, #""total":{"value":4},"numFoundExact":false"#])
-  func leastTotal(kind: WrittenList.Kind, total: String) async throws {
+  func lowerBound(kind: WrittenList.Kind, total: String) async throws {
     let bench = try SyncBench([:])
     var list = WrittenList(kind: kind, pages: [[1, 2], [3, 4], [5]])
     list.members = { _ in ",\(total)" }

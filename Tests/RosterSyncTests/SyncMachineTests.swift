@@ -79,12 +79,9 @@ extension SyncMachine {
         try pullsAgain()
         return .again(Dictionary(uniqueKeysWithValues: again.map { ($0.resource, $0.list.reason) }))
       }
+      try self.compared(found, counts: counts, maxRemoval: 20, allowRemoval: allow)
+      return state == .asking ? .ask : .publish
     } catch { return .fail(error) }
-    return switch self.compared(found, counts: counts, maxRemoval: 20, allowRemoval: allow) {
-    case .publish: .publish
-    case .ask: .ask
-    case .fail(let failure): .fail(failure)
-    }
   }
 }
 

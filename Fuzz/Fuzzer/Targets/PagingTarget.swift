@@ -138,7 +138,7 @@ enum PagingTarget {
     private func checkKept(_ page: PageRequest, _ answer: Answer, _ facts: ListFacts) {
       var kept = ListFacts(
         records: facts.records, count: facts.count, last: facts.last, continuation: facts.continuation)
-      // The cache stores it in place of `count`.
+      // The cache stores this total in place of `count`.
       kept.unnamedTotal = facts.unnamedTotal
       let ways = [facts, kept].map { facts in Result { try paging.next(after: page, facts) { links } } }
       switch (ways[0], ways[1]) {

@@ -24,8 +24,8 @@ package struct ListFacts: Sendable, Equatable {
   package var count: Int?
   /// The highest total that the answer names, if no key of the definition names one.
   package var unnamedTotal: Int?
-  /// True if the answer says that the list may have more records than the total.
-  package var isTotalLeast = false
+  /// True if the answer calls its total a lower bound: the list may have more records.
+  package var isTotalLowerBound = false
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
   /// True if `more` or `done` says that more pages follow; nil without such a key.
@@ -107,7 +107,7 @@ extension ListFacts {
       case true?: Self.onward + (position ?? "")
       case nil: position
       }
-    return isTotalLeast ? Self.least + (way ?? "") : way
+    return isTotalLowerBound ? Self.lowerBound + (way ?? "") : way
   }
 
   private var position: String? {
@@ -125,9 +125,9 @@ extension ListFacts {
   package init(records: Int, count: Int?, last: Int?, continuation: String?) {
     self.init(records: records, count: count, last: last)
     var position = continuation
-    if let text = position?.utf8, text.starts(with: Self.least.utf8) {
-      isTotalLeast = true
-      position = String(text.dropFirst(Self.least.utf8.count))
+    if let text = position?.utf8, text.starts(with: Self.lowerBound.utf8) {
+      isTotalLowerBound = true
+      position = String(text.dropFirst(Self.lowerBound.utf8.count))
     }
     if position == Self.over { more = false }
     if let text = position?.utf8, text.starts(with: Self.onward.utf8) {
@@ -150,8 +150,8 @@ extension ListFacts {
   private static let over = "over"
   /// Precedes the position after a page that says that more pages follow.
   private static let onward = "more:"
-  /// Precedes all of that after a page whose total is only the least number of records.
-  private static let least = "least:"
+  /// Precedes all of that after a page whose total is a lower bound.
+  private static let lowerBound = "least:"
 
   private static func parts(_ text: String) -> (kind: Substring, value: String)? {
     // The search uses bytes: an accent at the value's beginning would combine with the colon.

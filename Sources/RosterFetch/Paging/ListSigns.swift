@@ -55,10 +55,10 @@ extension Paging {
     isBelow(total(page, facts) ?? facts.unnamedTotal ?? 0, page, facts)
   }
 
-  /// True if the total is above the number of records so far, or equals it and is only the least number.
+  /// True if the total is above the number of records so far, or is a lower bound that equals it.
   private func isBelow(_ total: Int, _ page: PageRequest, _ facts: ListFacts) -> Bool {
     let records = page.recordsBefore + facts.records
-    return records < total || facts.isTotalLeast && records == total && records > 0
+    return records < total || facts.isTotalLowerBound && records == total && records > 0
   }
 
   /// The total that the page reports, or a page before it.

@@ -29,7 +29,7 @@ extension Paging {
       facts.count = try total(scan.count, named: "count", at: place)
     }
     facts.unnamedTotal = unnamedTotal(scan)
-    facts.isTotalLeast = scan.isTotalLeast
+    facts.isTotalLowerBound = scan.isTotalLowerBound
     if let place = last, isGiven(scan.last) { facts.last = try total(scan.last, named: "last", at: place) }
     if isGiven(scan.more) { facts.more = try more(in: scan, isFirst: isFirst) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
