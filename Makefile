@@ -1,4 +1,4 @@
-# A newcomer needs only `make demo` and `make test`. Both install missing packages.
+# `make demo` and `make test` are enough for a newcomer, and install missing packages. `make help` lists all targets.
 
 PACKAGES := libsqlite3-dev libssl-dev libsystemd-dev zlib1g-dev libpq-dev
 # A changed -Xswiftc flag rebuilds everything, so each kind of build has one set of flags.
@@ -37,49 +37,34 @@ TESTED ?= debug
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
-PREFIX     ?= /usr/local
-SYSCONFDIR ?= /etc
-# systemd also reads units from /usr/local/lib.
-UNITDIR    ?= $(PREFIX)/lib/systemd/system
-BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
-ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
-FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
-DOCDIR     ?= $(PREFIX)/share/doc/rosterd
-# The pages of docs/ for users; the other pages are for developers and are not installed.
-PAGES      := $(filter-out %/ARCHITECTURE.md %/RELEASING.md %/TESTING.md,$(sort $(wildcard docs/*.md)))
-DOCUMENTS  := README.md $(PAGES) docs/page.png docs/page-dark.png config/grafana-dashboard.json \
-              config/prometheus-rules.yml
-EXAMPLES   := config/rosterd.toml $(wildcard systemd/examples/*)
-# Adapts links to the installed folder, which has all pages in one place, and drops README's section for developers.
-INSTALLED  := -e 's,](\(\.\./\)\?\(docs\|config\|systemd\)/,](\2/,g' -e 's,](docs/,](,g' \
-              -e 's,](config/sources),](examples/sources),g' -e 's,](config/rosterd.toml),](examples/rosterd.toml),g' \
-              -e 's,](config/,](,g' -e 's,](systemd/examples),](examples),g' -e 's,](\.\./README.md,](README.md,g' \
-              -e '/^\#\# Developing$$/,$$d'
-SOURCES    := $(wildcard config/sources/*.toml)
-PROGRAMS   := rosterd rosterctl
-
-DOCUMENTED   := RosterCore RosterDefinition RosterPostgres RosterCache RosterAuth RosterDecode RosterFetch RosterSync RosterStatus \
-                RosterStatusClient RosterSystemd RosterSimulator RosterTerminal RosterDaemon RosterTestSupport
 RUFF_VERSION := 0.17.6
 RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
-.PHONY: bench demo build build-postgres simulator compiler install install-postgres install-documents uninstall deb test test-oauth test-readers test-postgres speed-postgres test-status test-attack test-page test-upstreams test-servers page-picture test-crash power faults footprint \
-        test-systemd soak month fuzz fuzz-sample asan tsan lint lint-scripts lint-docs sbom reproduce offline-deb \
-        autopkgtest apt-repository test-release packages clean
+# No target is a file but ruff.
+.PHONY: $(shell sed -nE 's/^([a-z][a-z -]*):.*/\1/p' Makefile installation.mk)
 
+# Shows a sync against an embedded upstream.
 demo: build
 	.build/release/rosterd demo
 
+# Prints each target with the first sentence of the comment above it.
+help:
+	@awk '/^# / { text = text substr($$0, 2); next } \
+	  /^[a-z][a-z -]*:/ && text { split($$0, names, ":"); sub(/\. .*/, ".", text); \
+	    printf((length(names[1]) > 17 ? "%s\n%18s" : "%-18s%s"), names[1], ""); print text } \
+	  { text = "" }' $(MAKEFILE_LIST)
+
+# Builds the programs rosterd and rosterctl, static and stripped, in .build/release.
 build: compiler packages
 	swift build $(RELEASE) $(CHECKS) --product rosterd
 	swift build $(RELEASE) $(CHECKS) --product rosterctl
 
-# Apart from the others, because only this program needs libpq.
+# Builds rosterd-postgres, apart from the others, because only this program needs libpq.
 build-postgres: compiler packages
 	swift build $(RELEASE) $(CHECKS) --product rosterd-postgres
 
-# The upstream of the tests below that are not written in Swift. `make test` builds it for TESTED=debug.
+# Builds the upstream of the tests that are not written in Swift. `make test` builds it for TESTED=debug.
 simulator: compiler packages
 	swift build $(RELEASE) $(CHECKS) --product roster-simulator
 
@@ -88,69 +73,10 @@ compiler:
 	  echo "rosterd is built by Swift 6.3, and there is no swift in PATH: install it from https://www.swift.org/install/linux" >&2; \
 	  exit 1; }
 
-# Installs the programs of `make build`. It builds nothing, so it can run as root and without the compiler.
-install: install-documents
-	@for p in $(PROGRAMS); do test -x .build/release/$$p || { echo "make build first" >&2; exit 1; }; done
-	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR) $(UNITDIR))
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS:%=.build/release/%)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/rosterctl.1
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/rosterd.toml.5
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/rosterd.8
-	for p in $(PROGRAMS); do program=.build/release/$$p; \
-	  $$program --generate-completion-script bash | sed '1{/^#!/d}' > $(DESTDIR)$(BASHDIR)/$$p && \
-	  $$program --generate-completion-script zsh > $(DESTDIR)$(ZSHDIR)/_$$p && \
-	  $$program --generate-completion-script fish > $(DESTDIR)$(FISHDIR)/$$p.fish || exit 1; \
-	done
-	for u in systemd/*.service systemd/*.socket systemd/*.path; do \
-	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$u > $(DESTDIR)$(UNITDIR)/$${u##*/} && \
-	  chmod 644 $(DESTDIR)$(UNITDIR)/$${u##*/} || exit 1; \
-	done
-	install -D -m 644 systemd/rosterd.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/rosterd.conf
-	install -D -m 644 systemd/rosterd.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/rosterd.conf
-# The first configuration has no keys. The package's postinst makes a copy, and dpkg never touches that.
-	install -D -m 644 config/stub.toml $(DESTDIR)$(PREFIX)/share/rosterd/rosterd.toml
-# The configuration may contain a secret header. Without the group rosterd, only root can read it.
-	install -d $(DESTDIR)$(SYSCONFDIR)/rosterd
-	file=$(SYSCONFDIR)/rosterd/rosterd.toml; test -n "$(DESTDIR)" -o -e $$file || { \
-	  install -m 640 config/stub.toml $$file && \
-	  if getent group rosterd >/dev/null; then chgrp rosterd $$file; fi; }
+include installation.mk
 
-# The package rosterd-postgres: what `make build-postgres` has left, its unit and its manual page.
-install-postgres:
-	@test -x .build/release/rosterd-postgres || { echo "make build-postgres first" >&2; exit 1; }
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin .build/release/rosterd-postgres
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/rosterd-postgres.8
-	install -D -m 644 systemd/postgres/rosterd-postgres@.service $(DESTDIR)$(UNITDIR)/rosterd-postgres@.service
-	sed -i 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $(DESTDIR)$(UNITDIR)/rosterd-postgres@.service
-	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR))
-	program=.build/release/rosterd-postgres; \
-	  $$program --generate-completion-script bash | sed '1{/^#!/d}' > $(DESTDIR)$(BASHDIR)/rosterd-postgres && \
-	  $$program --generate-completion-script zsh > $(DESTDIR)$(ZSHDIR)/_rosterd-postgres && \
-	  $$program --generate-completion-script fish > $(DESTDIR)$(FISHDIR)/rosterd-postgres.fish
-
-install-documents:
-	install -D -m 644 -t $(DESTDIR)$(DOCDIR) $(DOCUMENTS)
-	sed -i $(INSTALLED) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(filter %.md,$(DOCUMENTS))))
-	install -d $(DESTDIR)$(DOCDIR)/examples
-	for e in $(EXAMPLES); do \
-	  sed 's|/usr/bin/ros|$(PREFIX)/bin/ros|' $$e > $(DESTDIR)$(DOCDIR)/examples/$${e##*/} && \
-	  chmod 644 $(DESTDIR)$(DOCDIR)/examples/$${e##*/} || exit 1; \
-	done
-	install -D -m 644 -t $(DESTDIR)$(DOCDIR)/examples/sources $(SOURCES)
-
-# Removes the files of `make install`. The configuration and the cache remain.
-uninstall:
-	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/share/man/man1/rosterctl.1 \
-	  $(DESTDIR)$(PREFIX)/share/man/man5/rosterd.toml.5 $(DESTDIR)$(PREFIX)/share/man/man8/rosterd.8 \
-	  $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%) \
-	  $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(PREFIX)/lib/*.d/rosterd.conf \
-	  $(DESTDIR)$(PREFIX)/share/rosterd/rosterd.toml \
-	  $(patsubst systemd/%,$(DESTDIR)$(UNITDIR)/%,$(wildcard systemd/*.service systemd/*.socket systemd/*.path)) \
-	  $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(addprefix examples/,$(notdir $(EXAMPLES))) \
-	  $(addprefix examples/sources/,$(notdir $(SOURCES))))
-
-# Makes a Debian package of the programs of `make build`, in .build, and one of the program of `make build-postgres` if
-# that has run. It builds nothing. Needs debhelper, but no network.
+# Makes Debian packages of the built programs, in .build. rosterd-postgres gets one if `make build-postgres` has run.
+# It builds nothing. Needs debhelper, but no network.
 deb:
 	@for p in $(PROGRAMS); do test -x .build/release/$$p || { echo "make build first" >&2; exit 1; }; done
 	@for p in debhelper dpkg-dev; do dpkg -s $$p >/dev/null 2>&1 || { echo "apt-get install $$p" >&2; exit 1; }; done
@@ -159,45 +85,31 @@ deb:
 	dh_clean
 	@ls .build/*.deb
 
-# Repeats the failed tests at the end of the output, and names those that hang.
+# Builds and runs all Swift tests, or with T=RosterAuthTests those of a target, or of any other `--filter`.
 test: packages
+	$(call tests,$(if $(T),--filter '$(T)'))
+
+# Checks a change quickly: `lint`, and the tests that start no program. Below 90 s after a build.
+check: lint packages
+	$(call tests,--skip EndToEndTests)
+
+# Repeats the failed tests at the end of the output, and names those that hang.
+define tests
 	swift build --build-tests $(CHECKS)
-	timeout $(LONGEST) swift test --skip-build $(CHECKS) $(AT_ONCE) 2>&1 | tee .build/test.log \
+	timeout $(LONGEST) swift test --skip-build $(CHECKS) $(AT_ONCE) $(1) 2>&1 | tee .build/test.log \
 	  || { grep -A 1 ✘ .build/test.log; .ci/unfinished .build/test.log; exit 1; }
+endef
 
-# Tests against django-oauth-toolkit, Authlib and nginx. Needs python3-venv and nginx.
-test-oauth:
-	Tests/oauth/run .build/$(TESTED)/rosterd
-	Tests/oauth/assertions .build/$(TESTED)/rosterd
+# Tests the programs with servers, readers and machines of others. The first lines of Tests/*/run say with which ones,
+# and what each needs. Answer times, and the cost of the page, are those of the release.
+test-crash test-oauth test-page test-postgres test-readers test-servers test-status test-upstreams: test-%:
+	Tests/$*/run .build/$(TESTED)/rosterd
 
-# The examples of README.md and docs/CACHE.md, and Datasette, Litestream and DuckDB beside a rosterd that publishes.
-# Needs python3-venv and sqlite3.
-test-readers:
-	Tests/readers/run .build/$(TESTED)/rosterd
-
-# rosterd-postgres against a PostgreSQL server of its own; needs postgresql.
-test-postgres:
-	Tests/postgres/run .build/$(TESTED)
+test-page test-status: override TESTED = release
 
 # Compares the release build of rosterd-postgres with a script; needs postgresql. About 10 minutes.
 speed-postgres:
 	Tests/postgres/speed .build/release
-
-# Tests against nginx, HAProxy, Caddy, squid, tinyproxy and Python's http.server. Needs the first five, and openssl.
-test-upstreams:
-	Tests/upstreams/run .build/$(TESTED)/rosterd
-
-# Tests against Django REST framework, Kinto, Datasette and Eve, as Tests/servers/requirements.txt pins them, Prometheus
-# and docker-registry. Needs python3-venv, prometheus and docker-registry.
-test-servers:
-	Tests/servers/run .build/$(TESTED)/rosterd
-
-# Tests a sample of power cuts, kills and faults. Needs cc.
-test-crash:
-	python3 -B Tests/crash/power --states 200 .build/$(TESTED)/rosterd
-	python3 -B Tests/crash/kills --kills 100 .build/$(TESTED)/rosterd
-	python3 -B Tests/crash/faults --faults 60 .build/$(TESTED)/rosterd
-	python3 -B Tests/crash/surroundings .build/$(TESTED)/rosterd
 
 # Tests every disk state that a power cut at any file call of a sync may leave. Takes minutes.
 power:
@@ -208,15 +120,6 @@ power:
 faults:
 	python3 -B Tests/crash/faults .build/release/rosterd
 	python3 -B Tests/crash/surroundings .build/release/rosterd
-
-# Tests the status socket of the release: its OpenAPI document, HTTP, attacks. Needs python3-venv, nginx and curl.
-test-status:
-	Tests/status/run .build/release/rosterd
-
-# Tests the page of the release in a real browser. Needs chromium, chromium-driver and nginx. The pictures are in
-# .build/page.
-test-page:
-	Tests/page/run .build/release/rosterd
 
 # Draws the pictures of the page in docs/STATUS.md.
 page-picture:
@@ -235,9 +138,10 @@ test-systemd: deb
 	Tests/systemd/run .build/rosterd_*.deb
 	Tests/postgres/service .build/rosterd_*.deb .build/rosterd-postgres_*.deb
 
-# Runs the long tests: all token walks, a thousand failing syncs, readers of two hundred snapshots with kills between
-# them, three hundred histories with followers, ten thousand syncs of one cache, two thousand random APIs with random
-# definitions, followers that are killed during 500 publishes, ten thousand kills at any moment. Takes minutes.
+# Runs the long tests, which take minutes. They are all token walks, a thousand failing syncs, readers of two hundred
+# snapshots with kills between them, three hundred histories with followers, ten thousand syncs of one cache, two
+# thousand random APIs with random definitions, followers that are killed during 500 publishes, ten thousand kills at
+# any moment.
 soak: packages
 	swift build --build-tests $(CHECKS)
 	ROSTER_WALKS=100000 ROSTER_SOAK=1000 ROSTER_HAMMER=200 ROSTER_FEED=300 ROSTER_SYNCS=10000 ROSTER_DEFINITIONS=2000 \
@@ -246,7 +150,7 @@ soak: packages
 	  --filter 'TokenWalkTests|SoakTests|HammerTests|FeedWalkTests|DefinitionTests|SinceHistoryTests|TokenHistoryTests|ChildHistoryTests|RemovalHistoryTests|RoundTripTests'
 	ROSTER_FOLLOWED=500 Tests/readers/run .build/debug/rosterd followers
 	python3 -B Tests/crash/kills --kills 10000 .build/debug/rosterd
-	POSTGRES_KILLS=2000 Tests/postgres/run .build/debug kills
+	POSTGRES_KILLS=2000 Tests/postgres/run .build/debug/rosterd kills
 
 # Simulates a month of rosterd with a realistic upstream in a few minutes: 2,880 syncs with an accelerated clock.
 # The figures are in .build/month.txt.
@@ -260,24 +164,25 @@ month: packages
 fuzz: packages
 	Fuzz/run $(or $(T),60)
 
-# Uses the same inputs each time, so that only a change can make it fail.
+# Fuzzes each of them for 20 s. The inputs are the same each time, so that only a change can make it fail.
 fuzz-sample: packages
 	Fuzz/run --seed 1 20
 
-# Runs all Swift tests and their programs under a sanitizer. A report of any process is a failure. Each sanitizer has a
-# separate build, because the flag changes every file.
+# Runs all Swift tests and their programs under the address sanitizer. A report of any process is a failure. Each
+# sanitizer has a separate build, because the flag changes every file.
 asan: packages
 	swift build --build-tests $(ASAN) $(CHECKS)
 	Tests/sanitizers/run address swift test --skip-build $(ASAN) $(CHECKS) $(AT_ONCE)
 
+# Does the same under the thread sanitizer.
 tsan: packages
 	mkdir -p .build-tsan
 	clang -O2 -Wall -Wextra -Werror -c Tests/sanitizers/mutex.c -o .build-tsan/mutex.o
 	swift build --build-tests $(TSAN) $(CHECKS)
 	Tests/sanitizers/run thread swift test --skip-build $(TSAN) $(CHECKS) $(AT_ONCE)
 
-# Compares the CPU time of a page in each part of a sync with Benchmarks/base.json, and measures each kind of sync at
-# two sizes. Takes three minutes. A change that makes a part cheaper writes a new base:
+# Compares the CPU time of a page in each part of a sync with Benchmarks/base.json. Measures each kind of sync at two
+# sizes. Takes three minutes. A change that makes a part cheaper writes a new base:
 # .build/release/RosterBenchmarks Benchmarks/base.json --write
 bench: packages
 	swift build $(RELEASE) $(CHECKS) --product RosterBenchmarks
@@ -285,19 +190,21 @@ bench: packages
 	.build/release/RosterBenchmarks growth
 	.build/release/RosterBenchmarks children
 
+# Checks the form of the code, and the wording and links of the documents.
 lint: lint-scripts lint-docs
 	@.ci/prose
 	swift format lint --strict -r Sources Tests Benchmarks Fuzz Package.swift
 
-# Finds scripts by their first line, so that new ones are included. Needs python3-venv and shellcheck.
+# Checks the scripts with ruff and shellcheck. Finds them by their first line, so that new ones are included. Needs
+# python3-venv and shellcheck.
 lint-scripts: $(RUFF)/bin/ruff
 	$(RUFF)/bin/ruff check . $$($(SCRIPTS) '^#!.*python3$$' .ci Fuzz Tests)
 	shellcheck $$($(SCRIPTS) '^#!.*[/ ](ba)?sh$$' .ci Fuzz Tests debian)
 
-# Checks that exported declarations have doc comments, that comments fit into 120 columns, that ARCHITECTURE.md names
-# existing files, and that no link of the documents is dead, in the repository and in the installed folder.
+# Checks comments and documents. Exported declarations have doc comments, comments fit into 120 columns,
+# ARCHITECTURE.md names existing files, and no link is dead, in the repository and in the installed folder.
 lint-docs:
-	@.ci/undocumented $(DOCUMENTED)
+	@.ci/undocumented
 	@.ci/long-comments
 	@.ci/architecture
 	@rm -rf .build/documents && $(MAKE) -s install-documents DESTDIR=.build/documents PREFIX=/usr
@@ -317,25 +224,26 @@ sbom:
 reproduce:
 	.ci/reproduce
 
-# Builds the package of the last commit like Debian's builders: from its files and vendored packages alone, without a
-# network. The package is in .build/offline.
+# Builds the package of the last commit like Debian's builders. It uses the commit's files and vendored packages alone,
+# without a network. The package is in .build/offline.
 offline-deb:
 	.ci/offline-deb
 
-# Installs that package on this machine and runs debian/tests. Needs autopkgtest and root.
+# Installs the package of `make offline-deb` on this machine and runs debian/tests. Needs autopkgtest and root.
 autopkgtest:
 	rm -rf .build/autopkgtest && mkdir .build/autopkgtest && git archive HEAD debian | tar -x -C .build/autopkgtest
 	autopkgtest --no-built-binaries .build/offline/rosterd_*.deb .build/autopkgtest/ -- null
 
-# Makes the download for users in .build/apt, signed by the gpg key KEY: an apt repository with the package of
+# Makes the download for users in .build/apt, signed by the gpg key KEY. It is an apt repository with the package of
 # `make offline-deb`, the SBOM and checksums. Needs apt-utils. docs/RELEASING.md has all steps of a release.
 apt-repository: sbom
 	.ci/apt-repository '$(KEY)' .build/apt .build/offline/*.{deb,buildinfo} .build/rosterd.cdx.json
 
-# Does the same with a temporary key. apt must then refuse manipulated files. Needs apt-utils.
+# Makes that download with a temporary key, and lets apt refuse manipulated files. Needs apt-utils.
 test-release: deb sbom
 	Tests/release/run .build/rosterd_*.deb .build/rosterd.cdx.json
 
+# Installs the missing Debian packages of a build.
 packages:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
 	if [ -n "$$missing" ]; then \
@@ -344,5 +252,6 @@ packages:
 	    apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $$missing; \
 	fi
 
+# Removes the builds.
 clean:
 	swift package clean
