@@ -103,7 +103,7 @@ let package = Package(
     // Apart from the target around it, because a target is of one language.
     .target(
       name: "PageAssets", path: "Sources/RosterStatus/Assets",
-      exclude: ["page.html", "page.css", "page.js", "page.svg"]),
+      exclude: ["page.html", "page.css", "page.js", "page.svg", "openapi.json"]),
     library("RosterSystemd", isSmall: true, ["RosterCore", "RosterDecode", "CSystemd", log]),
     library(
       "RosterSimulator", isSmall: true,

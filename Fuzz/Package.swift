@@ -54,7 +54,7 @@ let package = Package(
     product("RosterTerminal", ["RosterCore", "RosterDecode"]),
     .target(
       name: "PageAssets", path: "Product/RosterStatus/Assets",
-      exclude: ["page.html", "page.css", "page.js", "page.svg"]),
+      exclude: ["page.html", "page.css", "page.js", "page.svg", "openapi.json"]),
     product(
       "RosterStatus",
       [

@@ -19,16 +19,8 @@ package struct Page: Sendable {
     self.time = time
   }
 
-  /// `Assets/page.html` with its `{{names}}` replaced by escaped values.
-  package var html: [UInt8] {
-    var pieces = String(decoding: [UInt8](asset_page_html()), as: UTF8.self).split(separator: "{{")[...]
-    var html = pieces.popFirst().map(String.init) ?? ""
-    for piece in pieces {
-      let parts = piece.split(separator: "}}", maxSplits: 1, omittingEmptySubsequences: false)
-      html += value(of: parts[0]) + (parts.last ?? "")
-    }
-    return Array(html.utf8)
-  }
+  /// `Assets/page.html` with escaped values.
+  package var html: [UInt8] { Array(asset_page_html().text(value).utf8) }
 
   private func value(of name: Substring) -> String {
     let text = StatusText(status, now: Date(rfc3339: time), width: .max / 2)
@@ -106,13 +98,29 @@ package enum PageAsset: String, Sendable, CaseIterable {
   }
 }
 
+extension Asset {
+  /// The text with each of its `{{names}}` replaced by a value.
+  func text(_ value: (Substring) -> String) -> String {
+    var pieces = String(decoding: [UInt8](self), as: UTF8.self).split(separator: "{{")[...]
+    let start = pieces.popFirst().map(String.init) ?? ""
+    return pieces.reduce(into: start) { text, piece in
+      let parts = piece.split(separator: "}}", maxSplits: 1, omittingEmptySubsequences: false)
+      text += value(parts[0]) + (parts.last ?? "")
+    }
+  }
+}
+
 extension Array where Element == UInt8 {
   /// The embedded data, which exists as long as the program.
   init(_ asset: Asset) { self.init(UnsafeBufferPointer(start: asset.bytes, count: asset.count)) }
 }
 
-/// `GET /` and its assets.
+/// `GET /`, its assets, and `/openapi.json`.
 extension StatusRoutes {
+  /// OpenAPI 3.1.1 (spec.openapis.org/oas/v3.1.1). The schemas of answers are open, because later versions add fields
+  /// to objects. The schema of the request is closed, because the daemon refuses unknown fields.
+  static var openAPI: String { asset_openapi_json().text { _ in rosterdVersion } }
+
   /// Number of syncs that the page draws.
   private static let syncsOfPage = 100
 

@@ -97,7 +97,7 @@ package struct StatusRoutes: Sendable {
     case "/metrics" where reads: return .now(.text(200, text: board.metricsText(), type: Self.metricsType))
     case "/healthz" where reads: return .now(health())
     case "/readyz" where reads: return .now(readiness(request))
-    case "/openapi.json" where reads: return .now(.text(200, text: OpenAPI.document, type: Response.jsonType))
+    case "/openapi.json" where reads: return .now(.text(200, text: Self.openAPI, type: Response.jsonType))
     case _ where Self.parameters[path] == nil: return .now(.problem(404, detail: "nothing is at \(path)"))
     case _ where !reads: return .now(Self.notAllowed(path, allow: "GET, HEAD"))
     default: return .now(Self.pageAsset(path) ?? .problem(404, detail: "nothing is at \(path)"))

@@ -16,7 +16,7 @@ import Testing
 
   @Test("The OpenAPI document is JSON, names this version, and has no operation twice")
   func document() throws {
-    let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
+    let document = try JSONDecoder().decode(Document.self, from: Data(StatusRoutes.openAPI.utf8))
     #expect(document.openapi == "3.1.1" && document.info.version == rosterdVersion)
     let names = document.paths.values.flatMap { $0.values.map(\.operationId) }
     #expect(Set(names).count == names.count)
@@ -24,7 +24,7 @@ import Testing
 
   @Test("The paths and methods of the OpenAPI document are those that are answered")
   func paths() throws {
-    let document = try JSONDecoder().decode(Document.self, from: Data(OpenAPI.document.utf8))
+    let document = try JSONDecoder().decode(Document.self, from: Data(StatusRoutes.openAPI.utf8))
     let routes = makeRoutes()
     for (path, operations) in document.paths {
       guard case .now(let refused) = routes.answer(StatusRequest(method: "DELETE", target: path)) else {
