@@ -158,14 +158,6 @@ extension String {
   /// application/x-www-form-urlencoded, a space as %20: some servers decode a Basic pair as parts of a URL, where "+"
   /// is itself.
   var formEncoded: String {
-    utf8.reduce(into: "") { text, byte in
-      let scalar = UnicodeScalar(byte)
-      switch scalar {
-      case "A"..."Z", "a"..."z", "0"..."9", "*", "-", ".", "_": text.unicodeScalars.append(scalar)
-      default:
-        let hex = String(byte, radix: 16, uppercase: true)
-        text += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
-      }
-    }
+    percentEncoded { $0 == UInt8(ascii: "*") || $0.isUnreserved && $0 != UInt8(ascii: "~") }
   }
 }

@@ -321,9 +321,7 @@ extension Session {
   }
 
   static func digest(_ secret: Secret) -> String {
-    sha256(Array(secret.reveal().utf8)).reduce(into: "") { text, byte in
-      text += (byte < 0x10 ? "0" : "") + String(byte, radix: 16)
-    }
+    sha256(Array(secret.reveal().utf8)).map(\.hex).joined()
   }
 }
 

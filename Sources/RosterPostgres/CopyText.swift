@@ -89,7 +89,7 @@ package struct CopyText {
         return length
       }
       bytes += UTF8Sequence.replacement
-      if isKey { append(ascii: UTF8Sequence.digits(of: text[index])) }
+      if isKey { append(ascii: text[index].hex) }
       isReplaced = true
     }
     return 1
@@ -142,9 +142,6 @@ enum UTF8Sequence {
       (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit)
     }
   }
-
-  /// Two hexadecimal digits.
-  static func digits(of byte: UInt8) -> String { (byte < 0x10 ? "0" : "") + String(byte, radix: 16) }
 
   /// Bytes of the multi-byte character there; nil for NUL and for anything that is not well-formed.
   static func length(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import NIOCore
 package import RosterCore
 import Synchronization
 
@@ -28,7 +29,7 @@ package final class EventLog: Sendable {
   }
 
   fileprivate struct Reader {
-    var queue = Fifo<(entry: EventEntry, cost: Int)>()
+    var queue = CircularBuffer<(entry: EventEntry, cost: Int)>()
     /// Bytes of new events that were not sent yet.
     var waiting = 0
     /// True if the reader was woken and has not emptied its queue since.
@@ -41,8 +42,8 @@ package final class EventLog: Sendable {
     var nextID: UInt64
     /// The largest id of an event that is not kept any more.
     var lostThrough: UInt64
-    var pages = Fifo<EventEntry>()
-    var others = Fifo<EventEntry>()
+    var pages = CircularBuffer<EventEntry>()
+    var others = CircularBuffer<EventEntry>()
     var nextReader = 0
     var readers: [ReaderID: Reader] = [:]
   }
@@ -133,7 +134,7 @@ extension EventLog.State {
   }
 
   fileprivate func events(after last: UInt64) -> [EventEntry] {
-    (pages.elements + others.elements).filter { ($0.id ?? 0) > last }.sorted { ($0.id ?? 0) < ($1.id ?? 0) }
+    (Array(pages) + others).filter { ($0.id ?? 0) > last }.sorted { ($0.id ?? 0) < ($1.id ?? 0) }
   }
 }
 
@@ -143,7 +144,7 @@ extension EventLog.Reader {
     guard !dropped else { return nil }
     if waiting + entry.cost > EventLog.backlog {
       dropped = true
-      queue = Fifo()
+      queue = CircularBuffer()
       return wake
     }
     waiting += entry.cost
@@ -163,36 +164,6 @@ extension EventLog.Reader {
     }
     awake = !queue.isEmpty
     return entries.isEmpty ? .nothing : .events(entries, cost: cost)
-  }
-}
-
-/// A queue that appends and removes elements in constant time.
-struct Fifo<Element> {
-  private var items: [Element] = []
-  private var head = 0
-
-  var count: Int { items.count - head }
-  var isEmpty: Bool { count == 0 }
-  var first: Element? { isEmpty ? nil : items[head] }
-  var elements: ArraySlice<Element> { items[head...] }
-
-  mutating func append(_ element: Element) {
-    items.append(element)
-  }
-
-  mutating func removeAll(where isUnwanted: (Element) -> Bool) {
-    items = elements.filter { !isUnwanted($0) }
-    head = 0
-  }
-
-  mutating func popFirst() -> Element? {
-    guard let first else { return nil }
-    head += 1
-    if head * 2 >= items.count {
-      items.removeFirst(head)
-      head = 0
-    }
-    return first
   }
 }
 

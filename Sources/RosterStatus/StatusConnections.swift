@@ -15,7 +15,7 @@ final class StatusConnections {
   private let maxWork: Int
   private var unsent = 0
   private var working = 0
-  private var work = Fifo<(connection: StatusConnection, start: () -> Void)>()
+  private var work = CircularBuffer<(connection: StatusConnection, start: () -> Void)>()
   private var open: [ObjectIdentifier: StatusConnection] = [:]
   private var drained: EventLoopPromise<Void>?
   private var isRoomAwaited = false

@@ -113,9 +113,6 @@ package struct WebServer {
 extension String {
   /// 128 bits from the kernel (getrandom(2)), as hexadecimal digits.
   static func secret() -> String {
-    (0..<16).map { _ in
-      let byte = UInt8.random(in: 0...255)
-      return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }.joined()
+    (0..<16).map { _ in UInt8.random(in: 0...255).hex }.joined()
   }
 }

@@ -28,7 +28,8 @@ import Testing
   @Test("rosterctl events prints the result of an event that ends a sync")
   func ended() {
     let columns = #""started_at":"2026-01-01T11:59:58.000Z","finished_at":"2026-01-01T12:00:00.000Z""#
-    let counts = #""requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":1,"bytes":1"#
+    let counts =
+      #""requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":1,"bytes":1,"lists":0,"lists_failed":0"#
     func data(_ outcome: String, error: String) -> String {
       #"{"at":"t","sync":18,"id":18,\#(columns),"outcome":"\#(outcome)","pages":42,"records":826,"added":2,"changed":0,"#
         + #""removed":1,"rejected":0,"skipped":0,\#(counts),"exit":0,"error":\#(error)}"#

@@ -59,7 +59,7 @@ import Testing
     #expect(watch.line(name: "token.joined", data: #"{"at":"t","page":3}"#, seconds: 12) == nil)
     #expect(watch.line(name: "token.refreshed", data: #"{"at":"t"}"#, seconds: 12) == "t  token.refreshed")
     let data = #"""
-      {"at":"t","sync":1,"id":1,"started_at":"2026-01-01T12:00:00.000Z","finished_at":"2026-01-01T12:00:00.400Z","outcome":"published","pages":42,"records":826,"added":0,"changed":0,"removed":0,"rejected":0,"skipped":0,"requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":0,"bytes":1,"exit":0,"error":null}
+      {"at":"t","sync":1,"id":1,"started_at":"2026-01-01T12:00:00.000Z","finished_at":"2026-01-01T12:00:00.400Z","outcome":"published","pages":42,"records":826,"added":0,"changed":0,"removed":0,"rejected":0,"skipped":0,"requests":43,"not_modified":0,"resumed":0,"retries":0,"refreshes":0,"bytes":1,"lists":0,"lists_failed":0,"exit":0,"error":null}
       """#
     #expect(
       watch.line(name: "sync.published", data: data, seconds: 12)

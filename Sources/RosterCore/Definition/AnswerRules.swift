@@ -62,13 +62,6 @@ extension Resource.Condition.Test {
   }
 }
 
-extension [Resource.Condition] {
-  /// The first condition that a whole answer does not fulfil; nil if it fulfils all of them.
-  package func firstUnmet(in answer: JSONValue) -> Resource.Condition? {
-    first { !$0.test.isMet(by: answer[$0.at]) }
-  }
-}
-
 extension JSONValue {
   fileprivate func equals(_ scalar: Resource.Scalar) -> Bool {
     switch (scalar, self) {
@@ -104,13 +97,5 @@ package struct ExpiredAnswers: Sendable, Equatable {
 
 extension Resource.Condition {
   /// True if the value at the place in this answer passes the test, as `where` tests a record.
-  package func isMet(by answer: JSONValue) -> Bool {
-    let value = answer[at].flatMap { $0 == .null ? nil : $0 }
-    return switch test {
-    case .absent: value == nil
-    case .present: value != nil
-    case .equal(let scalar): value?.equals(scalar) ?? false
-    case .differs(let scalars): value.map { value in !scalars.contains { value.equals($0) } } ?? true
-    }
-  }
+  package func isMet(by answer: JSONValue) -> Bool { test.isMet(by: answer[at]) }
 }

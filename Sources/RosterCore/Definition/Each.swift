@@ -131,9 +131,6 @@ package struct PlacedColumn: Sendable {
 }
 
 extension Listing {
-  /// The columns of ancestors that are in the address of each page.
-  package var addressColumns: [ParentColumn] { placedColumns.map(\.column) }
-
   fileprivate var placedColumns: [PlacedColumn] {
     PlacedColumn.all(in: path, at: "path")
       + query.flatMap { parameter in

@@ -40,6 +40,8 @@ package struct Timestamp: Sendable, Equatable {
   private let form: TimeForm
   /// Number of bytes before the fraction of a second.
   var whole = 0
+  /// True for a date of RFC 3339 without a time of day.
+  var isDay: Bool { whole == 10 }
   /// Number of digits of that fraction.
   private(set) var digits = 0
   /// Seconds east of Greenwich.

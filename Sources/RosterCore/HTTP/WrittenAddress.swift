@@ -26,7 +26,7 @@ extension String {
         || (byte == UInt8(ascii: "%") && bytes[(index + 1)...].prefix(2).count { $0.isHexDigit } == 2)
         || (byte == UInt8(ascii: "#") && !hasFragment)
       if byte == UInt8(ascii: "#") { hasFragment = true }
-      if isPlain { encoded.append(byte) } else { encoded += Self.escape(byte) }
+      if isPlain { encoded.append(byte) } else { encoded += byte.percentEscape }
     }
     return String(decoding: encoded, as: UTF8.self)
   }
@@ -38,11 +38,6 @@ extension String {
       return 0..<0
     }
     return start..<(bytes[(start + 2)...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex)
-  }
-
-  private static func escape(_ byte: UInt8) -> [UInt8] {
-    let hex = Array("0123456789ABCDEF".utf8)
-    return [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
   }
 }
 

@@ -48,9 +48,9 @@ package struct SyncRecord: Codable, Sendable, Equatable {
   /// Number of body bytes as received.
   package var bytes = 0
   /// Number of requested lists of children.
-  @OrZero package var lists = 0
+  package var lists = 0
   /// Number of them that failed or vanished.
-  @OrZero package var listsFailed = 0
+  package var listsFailed = 0
   /// Exit code that `rosterd sync` would have had.
   @OrNull package var exit: Int32? = nil
   /// Reason for the failure, or for an incomplete result; null if all is well.

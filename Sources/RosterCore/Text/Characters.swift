@@ -64,7 +64,21 @@ extension Collection<UInt8> {
   }
 }
 
+extension String {
+  /// The text with a percent escape for each of its bytes that is not kept (RFC 3986 §2.1).
+  package func percentEncoded(keeping isKept: (UInt8) -> Bool) -> String {
+    if utf8.allSatisfy(isKept) { return self }
+    return String(decoding: utf8.flatMap { isKept($0) ? [$0] : $0.percentEscape }, as: UTF8.self)
+  }
+}
+
 extension UInt8 {
+  /// The byte as `%` and two hexadecimal digits (RFC 3986 §2.1).
+  package var percentEscape: [UInt8] { [UInt8(ascii: "%")] + hex.uppercased().utf8 }
+
+  /// The byte as two hexadecimal digits.
+  package var hex: String { (self < 0x10 ? "0" : "") + String(self, radix: 16) }
+
   /// nil unless there are two hexadecimal digits.
   fileprivate init?(hex digits: ArraySlice<UInt8>) {
     let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }

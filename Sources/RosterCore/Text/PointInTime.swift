@@ -9,45 +9,11 @@ extension Date {
     if let ago = Duration(text: text) {
       self = now.addingTimeInterval(-ago.seconds)
     } else {
-      let isDay = text.utf8.count == Self.dayLength
-      guard let date = Self.rfc3339(Array((isDay ? text + " 00:00:00Z" : text).utf8)) else { return nil }
-      self = date
+      let time = Array(text.utf8).withUnsafeBufferPointer { Timestamp($0, form: .rfc3339, zone: nil) }
+      // A time of day without a zone may be meant as a local one.
+      guard let time, time.hasZone || time.isDay else { return nil }
+      self.init(timeIntervalSince1970: Double(time.value) / Double(Timestamp.second))
     }
-  }
-
-  /// Lengths of `2026-11-21` and `2026-11-21T05:19:03`.
-  private static let (dayLength, secondsLength) = (10, 19)
-
-  /// `date-time` of RFC 3339 §5.6: date and time to the second, an optional fraction, an offset. A space may replace
-  /// the T.
-  private static func rfc3339(_ text: [UInt8]) -> Date? {
-    guard text.count > secondsLength,
-      [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(text[dayLength])
-    else { return nil }
-    let day = String(decoding: text[..<dayLength], as: UTF8.self)
-    let time = String(decoding: text[(dayLength + 1)..<secondsLength], as: UTF8.self)
-    let rest = text[secondsLength...]
-    let fraction = rest.first == UInt8(ascii: ".") ? rest.dropFirst().prefix(while: \.isDigit) : []
-    guard fraction.isEmpty == (rest.first != UInt8(ascii: ".")) else { return nil }
-    let whole = "\(day)T\(time)Z"
-    // The result is formatted and compared, because the parser accepts February 30 as March 2.
-    guard let date = try? ISO8601FormatStyle().parse(whole), date.formatted(ISO8601FormatStyle()) == whole,
-      let offset = offset(rest.dropFirst(fraction.isEmpty ? 0 : fraction.count + 1))
-    else { return nil }
-    let part = Double("0.\(String(decoding: fraction, as: UTF8.self))0") ?? 0
-    return date.addingTimeInterval(part - offset)
-  }
-
-  /// `time-offset` in seconds east of Greenwich; nil if it is invalid.
-  private static func offset(_ text: ArraySlice<UInt8>) -> Double? {
-    if text.elementsEqual("Z".utf8) || text.elementsEqual("z".utf8) { return 0 }
-    let digits = text.dropFirst()
-    guard let sign = ["+": 1.0, "-": -1.0][String(decoding: text.prefix(1), as: UTF8.self)], digits.count == 5,
-      digits.dropFirst(2).first == UInt8(ascii: ":"), digits.filter(\.isDigit).count == 4,
-      let hours = Int(String(decoding: digits.prefix(2), as: UTF8.self)), hours < 24,
-      let minutes = Int(String(decoding: digits.suffix(2), as: UTF8.self)), minutes < 60
-    else { return nil }
-    return sign * Double((hours * 60 + minutes) * 60)
   }
 }
 

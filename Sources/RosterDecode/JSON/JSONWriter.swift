@@ -233,9 +233,7 @@ extension JSONWriter {
     case 0x0C: bytes.append(UInt8(ascii: "f"))
     case 0x0D: bytes.append(UInt8(ascii: "r"))
     default:
-      bytes.append(contentsOf: "u00".utf8)
-      bytes.append(contentsOf: (byte < 0x10 ? "0" : "").utf8)
-      bytes.append(contentsOf: String(byte, radix: 16).utf8)
+      bytes.append(contentsOf: "u00\(byte.hex)".utf8)
     }
   }
 }

@@ -18,7 +18,7 @@ enum QueryText {
   /// The value as written. Bytes that would end the value, or that no query may have, are encoded (RFC 3986 §3.4).
   private static func written(_ text: String) -> String {
     let allowed = Set("!$'()*+,;:@/?=%".utf8)
-    return encoded(text) { $0.isUnreserved || allowed.contains($0) }
+    return text.percentEncoded { $0.isUnreserved || allowed.contains($0) }
   }
 
   /// The address with that parameter, which replaces parameters of the same name. The rest is unchanged.
@@ -50,20 +50,5 @@ enum QueryText {
   }
 
   /// Encodes a name, a value or one segment of a path.
-  static func encoded(_ text: String) -> String { encoded(text, keeping: \.isUnreserved) }
-
-  private static func encoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
-    if text.utf8.allSatisfy(isKept) { return text }
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      if isKept(byte) {
-        bytes.append(byte)
-      } else {
-        bytes += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static let hex = Array("0123456789ABCDEF".utf8)
+  static func encoded(_ text: String) -> String { text.percentEncoded(keeping: \.isUnreserved) }
 }
