@@ -63,7 +63,7 @@ extension Credentials {
     return credentials
   }
 
-  /// The same with the keys of other files.
+  /// These credentials with the keys of others.
   func withKeys(of files: Credentials) -> Credentials {
     var credentials = self
     credentials.privateKey = files.privateKey

@@ -277,7 +277,7 @@ extension TokenSettings {
     credential == .password ? mend(["username", "password"]) : mend(credential.rawValue)
   }
 
-  /// The same for an answer that may mean any file of a request.
+  /// The remedy for an answer that may mean any credential of the request.
   fileprivate var mendSent: String {
     sentBesideToken.isEmpty ? mendCredential : mend(fixedFiles.map(\.rawValue))
   }

@@ -100,7 +100,7 @@ extension TokenMachine {
     var failure: Failure?
     /// The generation that was granted last.
     var granted: Int?
-    /// The same, until it has worked.
+    /// The generation that was granted last and has not yet worked.
     var unproven: Int?
     /// Lists whose refusals are not about the token.
     var blamedLists: Set<String> = []

@@ -46,7 +46,7 @@ struct TokenStore: Sendable {
     return try content(for: binding)
   }
 
-  /// The same, without making the folder.
+  /// Reads the store like `load`, and does not make the folder.
   func content(for binding: Session.Binding) throws(Failure) -> Content {
     let first = try session(at: path)
     if let first, first.binding == binding { return Content(session: first) }

@@ -57,7 +57,7 @@ extension Duration {
 /// A date that keeps its distance from now if the wall clock is set, as the waits of the daemon do.
 package struct SteadyDate: Sendable {
   private let date: Date
-  /// The same time by `uptime`.
+  /// The date as a reading of `uptime`.
   private let uptime: Duration
 
   /// Takes a date by the clock of now.

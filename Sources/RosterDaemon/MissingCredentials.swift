@@ -112,8 +112,8 @@ extension Configuration {
   /// `rosterd`, or the name of the instance whose unit reads this file; nil if no unit of the package reads it.
   private var unit: String? { path.flatMap { Self.unit(ofFile: $0) } }
 
-  /// The same for a file and the folder of the configuration files. The file may be named by a relative path, and may
-  /// be a link, which systemd follows.
+  /// The unit of a configuration file in the folder; nil if no unit of the package reads it. The path may be relative,
+  /// and the file may be a link, which systemd follows.
   static func unit(ofFile path: String, in folder: String = parentFolder(of: Defaults.system.configurationFile))
     -> String?
   {

@@ -71,7 +71,7 @@ package enum OneRequest {
   }
 }
 
-/// `rosterd infer`: what a sync would not take of one answer by a definition.
+/// `rosterd infer`: the records of one answer that a sync by the definition would reject.
 package enum AnswerTrial {
   /// A refused answer, or the number of its records that cannot be stored.
   package enum Finding: Sendable, Equatable {

@@ -78,7 +78,7 @@ extension Daemon {
     runtime.board.nextSync(at: now)
   }
 
-  /// - Parameter failure: what it is about, if it is not the configuration file.
+  /// - Parameter failure: The failure, if it does not concern the configuration file.
   private func refuse(_ why: String, failure: Failure? = nil) {
     runtime.board.refuses(by: failure?.trouble == .missingCredential ? failure : nil)
     runtime.reporter.report(Event(.configRefused, error: why))

@@ -237,8 +237,7 @@ struct Runtime: Sendable {
   /// Does the same for the token store's lock.
   func renewTokenStoreLock() throws { try locks.renewTokenStore() }
 
-  /// Reports the end of a sync to all observers.
-  /// Adds that the session ends before the next sync.
+  /// The record with a warning if the session ends before the next sync.
   private func notingSessionEnd(_ record: SyncRecord) async -> SyncRecord {
     guard record.trouble == nil, record.exit == 0 else { return record }
     let next = clock.now() + live.configuration.sync.interval.seconds
@@ -250,6 +249,7 @@ struct Runtime: Sendable {
     return record
   }
 
+  /// Reports the end of a sync to all observers.
   func finish(_ record: SyncRecord, next: Date?) async {
     // If the cache cannot be read now, other readers may still be able to. So the status keeps the facts that it has.
     var facts: CacheFacts?

@@ -9,7 +9,7 @@ package enum AnswerReading: Sendable {
   case noRecords(PageScan)
   /// The answer is not an answer.
   case refused(AnswerRefusal)
-  /// The same, of an answer that has no list and says why.
+  /// The answer has no list and says why, so it is not an answer either.
   case refusedWithoutList(AnswerRefusal)
 }
 

@@ -123,7 +123,7 @@ struct CompiledFieldTree: ~Copyable {
     name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The same in one step. At least eight bytes must be readable from `start`.
+  /// That number of the name at `start`, read in one step. At least eight bytes must be readable from `start`.
   @inline(__always)
   private static func word(_ body: UnsafeBufferPointer<UInt8>, start: Int, count: Int) -> UInt64 {
     let word = UInt64(

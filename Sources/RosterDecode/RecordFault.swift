@@ -18,7 +18,7 @@ enum RecordFault {
   case keyHalfPair
   /// A part of the composite key cannot be one.
   case keyPart(column: Int)
-  /// The same for a part of the composite key as `keyHalfPair`.
+  /// UTF-8 cannot represent a part of the composite key.
   case keyPartHalfPair(column: Int)
   /// The value has another type than its column.
   case column(node: Int, Resource.ColumnType)
@@ -33,7 +33,7 @@ enum RecordFault {
   case duplicateKey
   /// Not a record, but an answer that says itself that it lacks some.
   case partialAnswer(at: JSONPointer, AnswerLack.Cause)
-  /// The same, of an answer with a Warning header.
+  /// Not a record, but an answer whose Warning header says that it lacks some.
   case warnedAnswer
 
   enum ElementFault {

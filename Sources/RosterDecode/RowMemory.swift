@@ -74,7 +74,7 @@ extension Resource.ColumnType {
     }
   }
 
-  /// The same for JSON that is one value.
+  /// True if a column of this type stores the JSON, which is one value.
   package func accepts(_ json: UnsafeBufferPointer<UInt8>) -> Bool {
     var scanner = JSONScanner(json)
     return (try? scanner.value()).map { accepts($0, in: json) } ?? false

@@ -16,7 +16,7 @@ package struct DefinitionFaults {
   package private(set) var list: [DefinitionFault] = []
   /// The paths of the mistakes.
   private var places: Set<[String]> = []
-  /// The same paths, and all paths above them.
+  /// The paths of the mistakes, and all paths above them.
   private var refused: Set<[String]> = []
 
   mutating func add(_ path: [String], _ problem: String, allowed: String, rule: String? = nil) {

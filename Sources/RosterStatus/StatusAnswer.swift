@@ -6,7 +6,7 @@ package enum StatusAnswer: Sendable {
   case now(Response)
   /// The answer needs the database or the sync loop. Only this connection waits for it.
   case later(@Sendable () async -> Response)
-  /// The same, but made again with each snapshot until it has news, for at most this duration.
+  /// An answer that is made again with each snapshot until it has news, for at most this duration.
   case longPoll(Duration, @Sendable () async -> Polled)
   /// The event stream, after the event of that id if the reader named one.
   case events(after: UInt64?)
@@ -81,8 +81,7 @@ struct Problem: Codable, Equatable {
 
 extension DaemonStatus {
   /// The first state that applies, in the order of docs/STATUS.md. It depends only on stored facts, so that a restart
-  /// does not
-  /// change it.
+  /// does not change it.
   static func state(stopping: Bool, token: TokenStatus, sync: Sync, resources: [CachedResource]) -> State {
     let running = sync.current != nil
     if stopping { return .stopping }

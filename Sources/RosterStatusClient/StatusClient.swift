@@ -10,10 +10,10 @@ package struct StatusClient: Sendable {
 
   private let socket: DaemonSocket
 
-  /// Asks nothing yet.
+  /// A client of the socket at a path. It sends nothing yet.
   package init(socket path: String) { self.init(DaemonSocket(path)) }
 
-  /// The same.
+  /// A client of a socket. It sends nothing yet.
   package init(_ socket: DaemonSocket) { self.socket = socket }
 
   /// Name of the user who owns the socket, which is the daemon's user; nil if it cannot be found out.

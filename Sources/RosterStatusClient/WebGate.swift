@@ -1,4 +1,4 @@
-/// Says who may read what through `rosterctl web`. Pure.
+/// Decides which requests `rosterctl web` passes on to the daemon. Pure.
 struct WebGate {
   /// The way in which a request is handled.
   enum Decision: Equatable {
@@ -29,7 +29,7 @@ struct WebGate {
   /// The address that opens the page.
   func address(_ token: String) -> String { "http://127.0.0.1:\(port)/?token=\(token)" }
 
-  /// Another one every time; the one before it opens nothing any more.
+  /// Makes a new ticket. The previous one becomes invalid.
   mutating func issueTicket() -> String {
     let new = String.secret()
     ticket = new

@@ -12,7 +12,7 @@ struct ResourceLines {
   ///   - current: The running sync; nil if none runs.
   ///   - cached: The resources of the snapshot.
   ///   - most: Maximum number of resource lines, besides the heading and the line "… and N more"; nil for all.
-  ///   - verifiedAt: End of the last good sync, RFC 3339.
+  ///   - verifiedAt: Time of the oldest answer that the last good sync used, RFC 3339.
   ///   - ages: The reference for ages.
   init(
     _ current: DaemonStatus.Current?, cached: [DaemonStatus.CachedResource], most: Int?, verifiedAt: String? = nil,

@@ -9,7 +9,7 @@ import RosterStatusClient
 import RosterTerminal
 
 extension Response {
-  /// The answer's body, where the status is a good one; otherwise what the daemon says against it, as a `Failure`.
+  /// The body of a 2xx answer. Throws a `Failure` with the daemon's reason for another status.
   func body(of step: String) throws -> [UInt8] {
     if (200..<300).contains(status) { return body }
     struct Problem: Decodable {
@@ -36,7 +36,7 @@ extension Response {
     }
   }
 
-  /// The body unchanged, where it is a JSON object of whatever members.
+  /// The body unchanged. Throws if it is not a JSON object.
   func json(of step: String) throws -> [UInt8] {
     struct Member: Decodable {}
     _ = try decoded([String: Member].self, of: step)
@@ -69,7 +69,7 @@ struct SyncList: Codable {
 }
 
 extension StatusClient {
-  /// As `send` has it.
+  /// The default limit of `send`.
   static let patience = Duration.seconds(10)
 
   func status(within limit: Duration = patience) async throws -> DaemonStatus {

@@ -13,7 +13,7 @@ actor LiveView {
   private let feed: WatchFeed
   private var screen: WatchScreen
   private var noticeEnds: ContinuousClock.Instant?
-  /// That there is something new to draw, to ask the daemon for, to ask of it.
+  /// Signals that the screen is to be drawn, that the status is to be read, and that a sync was requested.
   private let frames = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   private let looks = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   private let wishes = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -130,7 +130,7 @@ actor LiveView {
     for await _ in frames.stream {
       if let noticeEnds, noticeEnds < .now { screen.notice = nil }
       let terminal = Output.standard.terminal
-      // One less: what clears the rest of a line would clear its last cell.
+      // One column less, because clearing the rest of a full line clears its last cell.
       let lines = screen.frame(width: terminal.columns - 1, rows: terminal.rows, colour: terminal.colour)
       try put(frame: Screen.frame(lines))
       try await Task.sleep(for: Self.frame)
@@ -140,7 +140,8 @@ actor LiveView {
 
 // MARK: The terminal is given back however the program ends
 
-// The thread that a signal meets is not the one that draws: what that drew behind `leave` would stay on the terminal.
+// A signal may interrupt another thread than the one that draws. A frame that is drawn after `leave` would stay on the
+// terminal.
 private let isTaken = Atomic(false)
 private let isDrawing = Atomic(false)
 
@@ -272,7 +273,7 @@ enum RawMode {
   }
 }
 
-/// `rosterctl watch` for a pipe or a file: lines, each of what has just happened.
+/// `rosterctl watch` for a pipe or a file: a line for each event.
 actor PlainView {
   private let feed: WatchFeed
   private var line = WatchLine()

@@ -125,7 +125,7 @@ struct Places: ParsableArguments {
       .usage, step: "find the cache of that daemon", subject: socket, cause: silence.cause, hint: "add --cache FILE")
   }
 
-  /// Looks in the same order. A daemon that answers and has another cache is not the one.
+  /// Searches in the same order. Skips a daemon that answers but has another cache.
   private func findSocket(of cache: String) async throws -> String {
     let usual = usual
     if usual.cache.path == cache { return usual.socket.path }

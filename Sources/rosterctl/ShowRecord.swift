@@ -63,7 +63,7 @@ struct ShowOptions: ParsableArguments {
 
   func validate() throws { _ = try moment() }
 
-  /// Throws what is said of a time that cannot be.
+  /// The time of `--at`; nil without it. Throws if it cannot be read, or is in the future.
   private func moment() throws -> Date? {
     guard let at else { return nil }
     let now = Date()

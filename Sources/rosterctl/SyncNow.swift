@@ -127,7 +127,7 @@ struct SyncNow: AsyncParsableCommand {
   private func draw(_ bar: ProgressBar) {
     let terminal = Output.error.terminal
     guard terminal.isInteractive else { return }
-    // One less: what clears the rest of a line would clear its last cell.
+    // One column less, because clearing the rest of a full line clears its last cell.
     Output.error.redraw(bar.text(width: terminal.columns - 1, colour: terminal.colour))
   }
 }

@@ -71,7 +71,7 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// Removes what was made.
+/// Removes the schema and its tables.
 struct DropCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drop", abstract: "Removes the tables that rosterd-postgres made.")
@@ -89,7 +89,7 @@ struct DropCommand: ParsableCommand {
 }
 
 extension PostgresConnection {
-  /// Reports what an administrator should know of the connection, now and while it is used.
+  /// Reports faults of the connection's settings, now and while it is used.
   func report(_ warn: @escaping (String) -> Void) {
     if isUnprotected {
       warn("the connection to \(server) is not encrypted: add sslmode=verify-full to the connection URL")

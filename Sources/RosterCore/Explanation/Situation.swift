@@ -134,7 +134,7 @@ extension Situation {
     missed(.missed, what: "incremental pulls have missed records", hasSince: true)
   }
 
-  /// The same for children without `since`.
+  /// Records that the lists of children without `since` have missed.
   private var missedLists: Diagnosis? {
     missed(.missedLists, what: "lists that were not requested have changed", hasSince: false)
   }

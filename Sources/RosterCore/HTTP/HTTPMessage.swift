@@ -79,7 +79,7 @@ package struct Request: Sendable, Hashable {
   /// The address as something to look at.
   package var concern: AffectedItem { .address(ownURL, body: ownBody) }
 
-  /// The same for page `number` of `resource`.
+  /// The address as that of page `number` of `resource`.
   package func concern(asPage number: Int, of resource: String) -> AffectedItem {
     .page(number, of: resource, url: ownURL, body: ownBody)
   }

@@ -8,7 +8,7 @@ extension String {
   /// A URL, or a part of one, without the values of parameters that have the name of a credential.
   package var secretsMasked: String { secretsMasked(besides: []) }
 
-  /// The same with two exceptions.
+  /// The URL without the values of parameters that have the name of a credential, with two exceptions.
   /// - Parameters:
   ///   - secrets: The names, not encoded, of further parameters that contain credentials.
   ///   - placeholders: A value that contains one of these texts is not a secret and is kept.
@@ -60,7 +60,7 @@ extension JSONValue {
   /// the same places exist.
   package var secretsMasked: JSONValue { secretsMasked { _ in false } }
 
-  /// The same, but it keeps the values that the closure accepts.
+  /// The masked tree. Values that the closure accepts remain.
   package func secretsMasked(isSecret: Bool = false, keeping isHarmless: (JSONValue) -> Bool) -> JSONValue {
     switch self {
     case .object(let members):

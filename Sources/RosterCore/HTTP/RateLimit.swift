@@ -120,7 +120,7 @@ extension Duration {
   /// Number of requests per day, rounded, if this number is sent after each such interval.
   package func perDay(_ requests: Int) -> Int { perDay(Double(requests)) }
 
-  /// The same for an average number.
+  /// Number of requests per day, rounded, if this number on average is sent after each such interval.
   package func perDay(_ requests: Double) -> Int {
     Int(min(requests * 86_400 / seconds, Double(Int32.max)).rounded())
   }

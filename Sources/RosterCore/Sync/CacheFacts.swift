@@ -45,7 +45,7 @@ package struct CacheFacts: Sendable, Equatable {
   package var snapshot: Int64?
   /// End of that sync, RFC 3339; nil before the first one.
   package var publishedAt: String?
-  /// End of the last published or unchanged sync.
+  /// Time of the oldest answer that the last published or unchanged sync used, RFC 3339; nil before the first one.
   package var verifiedAt: String?
   /// Number of records in the snapshot, over all resources.
   package var records: Int

@@ -78,7 +78,7 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     @OrNull package var snapshot: Int64? = nil
     /// Time of the publication, RFC 3339; null before there is a snapshot.
     @OrNull package var publishedAt: String? = nil
-    /// The end of the last published or unchanged sync, RFC 3339; null before there is one.
+    /// Time of the oldest answer that the last published or unchanged sync used, RFC 3339; null before there is one.
     @OrNull package var verifiedAt: String? = nil
     /// Time since `verified_at`; null before there is one.
     @OrNull package var ageSeconds: Double? = nil
