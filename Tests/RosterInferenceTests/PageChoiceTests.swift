@@ -466,6 +466,60 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     #expect(found.pages.style == .next(at: body("/next")) && found.query == [.init("cursor", .text("*"))])
   }
 
+  /// Records with an id as a text, and a time in seconds that two of them share.
+  private static func trades(_ times: [Int]) -> String {
+    times.enumerated().map { #"{"id":"t\#($0)","ts":\#($1)}"# }.joined(separator: ",")
+  }
+
+  @Test(
+    "55: a parameter whose value precedes those of a field by which the records are sorted asks for the next page",
+    arguments: [
+      ("since_ts=1700000000", trades([1_700_000_001, 1_700_000_001, 1_700_000_003, 1_700_000_004, 1_700_000_005]), ""),
+      ("from=1700000001&limit=3", trades([1_700_000_001, 1_700_000_001, 1_700_000_003]), ""),
+      ("max_ts=1700000009&limit=3", trades([1_700_000_008, 1_700_000_004, 1_700_000_001]), ""),
+      ("since_ts=1700000000", trades([1_700_000_001, 1_700_000_003]), #","has_more":true"#),
+    ])
+  func startOfTime(query: String, records: String, facts: String) throws {
+    let sample = Sample(name: "", url: "https://a.example/trades?\(query)", body: #"{"data":[\#(records)]\#(facts)}"#)
+    let found = try sample.finding().resource
+    let name = String(query.prefix { $0 != "=" })
+    #expect(found.pages.style == .after(param: .query(name), at: pointer("/ts")))
+    #expect(found.query.map(\.name) == [name])
+    // Records that share a value may begin the next page again.
+    #expect(found.pages.short == facts.isEmpty && (found.pages.size == nil) != facts.isEmpty)
+  }
+
+  @Test(
+    "55: the key is asked for if a parameter precedes it, and a position in the middle of the list is left out",
+    arguments: [
+      ("since_id=0&limit=3", #"{"id":1,"n":2},{"id":2,"n":3},{"id":5,"n":4}"#, ["since_id"], false),
+      ("after=9&limit=3", #"{"id":"10"},{"id":"11"},{"id":"120"}"#, [], false),
+      ("from_id=b&limit=3", #"{"id":"b"},{"id":"c"},{"id":"d"}"#, ["from_id"], true),
+    ])
+  func startOfKeys(query: String, records: String, kept: [String], isShort: Bool) throws {
+    let found = try Sample(name: "", url: "https://a.example/things?\(query)", body: "[\(records)]").finding().resource
+    let name = String(query.prefix { $0 != "=" })
+    #expect(found.pages.style == .after(param: .query(name), at: pointer("/id")))
+    #expect(found.query.map(\.name) == kept)
+    #expect(found.pages.size == .init(3, param: .query("limit")) && found.pages.short == isShort)
+  }
+
+  @Test(
+    "55: without such a parameter, `after` is a comment, if the records are sorted",
+    arguments: ["", "start_ts=1700000000&end_ts=1700009999", "project=1", "since=2026-01-01", "since_ts=1700000002"])
+  func sortedAlone(query: String) throws {
+    let times = (1...5).map { 1_700_000_000 + $0 / 2 }
+    let sample = Sample(
+      name: "", url: "https://a.example/trades?\(query)", body: "[\(Self.trades(times.map { $0 + 1 }))]")
+    let found = try sample.finding()
+    #expect(found.resource.pages.style == .one)
+    #expect(found.toml.contains("# style = \"after\"\n# param = \"after\"\n"))
+    let unsorted = Sample(
+      name: "", url: "https://a.example/trades?\(query)",
+      body: #"[{"id":3},{"id":1},{"id":2},{"id":5},{"id":4}]"#)
+    #expect(try !unsorted.finding().toml.contains("after"))
+  }
+
   @Test("Each number above the number of records, which may be the total, is proposed with its value")
   func possibleTotals() throws {
     let sample = Sample(

@@ -186,6 +186,7 @@ private struct DefinitionText {
   private static let keysOfPages: [(String, Note.Place?)] = [
     ("style", .style), ("param", .param), ("first", .first), ("start", .start), ("at", .at), ("last", .last),
     ("size", .size), ("size_param", nil), ("more", .more), ("done", nil), ("count", .count),
+    ("short", nil),
   ]
 
   /// The line of a key, and its notes. A key with the value of `usual` has no line, and neither has an omitted one.

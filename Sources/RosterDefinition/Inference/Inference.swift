@@ -20,16 +20,18 @@ package enum Inference {
     let keyColumns = fields.setKey(key?.columns ?? [])
     let columns = fields.columns
     let keys = keyColumns.map { columns[$0].at }
-    let evidence = PageEvidence(answer, records: list.records.count + list.strangers)
-    let paging = isDetail ? nil : PageChoice(evidence)
+    let firstKey = keys.first ?? JSONPointer(segments: ["id"])
+    let evidence = PageEvidence(
+      answer, records: list.records.count + list.strangers,
+      sorted: isDetail ? [] : SortedField.all(of: columns, key: firstKey, in: list.records))
+    let paging = isDetail ? nil : PageChoice(evidence, key: firstKey)
     let query = Query(address?.parameters ?? [], besides: paging?.taken ?? [])
-    var pages = paging?.pages ?? Resource.Pages(.record)
-    if pages.style.kind.step == .sends(.ofLastRecord), let first = keys.first { pages.style.at = .body(first) }
+    let pages = paging?.pages ?? Resource.Pages(.record)
     let path = address.map { pages.style.param == .path ? ($0.path.splitPage?.path ?? "/") + "{page}" : $0.path }
     var resource = Resource(
       name: name.resource, path: path ?? Placeholder.path, query: query.stays, records: list.at,
       shape: list.shaped?.shape ?? .objects, rowNames: list.shaped?.names ?? JSONPointer(),
-      key: keys.first ?? JSONPointer(segments: ["id"]), otherKeys: Array(keys.dropFirst()), table: name.table,
+      key: firstKey, otherKeys: Array(keys.dropFirst()), table: name.table,
       pages: pages,
       columns: columns, lists: fields.lists, each: parent.map { Each(of: $0.resource) })
     resource.answers = answerRules(of: answer.body, list)

@@ -9,9 +9,11 @@ struct PageChoice {
   private(set) var taken: Set<String> = []
 
   private let evidence: PageEvidence
+  private let key: JSONPointer
 
-  init(_ evidence: PageEvidence) {
+  init(_ evidence: PageEvidence, key: JSONPointer) {
     self.evidence = evidence
+    self.key = key
     let isFound =
       announced() || linked() || continued() || cursor() || nextAddress() || offset() || number() || after()
       || moreThanHere()
@@ -109,9 +111,10 @@ struct PageChoice {
     .remark(place, text: "the value of \(name) in the given address is left out: a pull starts at the first page")
   }
 
-  /// The first request of a style that follows addresses has the cursor's start value in its query.
+  /// The first request of a style that has no key for it has the cursor's start value in its query.
   private mutating func cursorOfAddress() {
-    guard pages.style.kind.step == .follows(.ofAnswer), let start = evidence.asked.start else { return }
+    let step = pages.style.kind.step
+    guard step == .follows(.ofAnswer) || step == .sends(.ofLastRecord), let start = evidence.asked.start else { return }
     taken.remove(start.name)
   }
 
@@ -201,17 +204,51 @@ struct PageChoice {
 
   /// The answer says that there are more records, but only the last record can lead to them.
   private mutating func after() -> Bool {
+    if let (parameter, field) = evidence.start, evidence.more != nil || evidence.mayBeFull {
+      after(parameter, field)
+      return true
+    }
     guard evidence.more != nil else { return false }
     guard evidence.isObjectList else {
       byNumber()
+      proposeAfter()
       return true
     }
     let seen = evidence.asked.cursor?.name
     let param = seen ?? "starting_after"
-    pages = Resource.Pages(.after(param: .query(param), at: JSONPointer(segments: ["id"])), more: more())
+    pages = Resource.Pages(.after(param: .query(param), at: key), more: more())
     if seen == nil { notes.append(.unseen(.param, text: "the parameter's name; this is Stripe's")) }
     leaveOutCursor()
     return true
+  }
+
+  /// The address asked for the records after a value.
+  private mutating func after(_ parameter: Request.Parameter, _ field: SortedField) {
+    pages = Resource.Pages(.after(param: .query(parameter.name), at: field.at), more: more())
+    let isIncluded = field.isFirst(parameter.value)
+    if field.at != key {
+      notes.append(
+        .remark(.at, text: "the records are sorted by it; those that share a value may be skipped between two pages"))
+    }
+    // The records of the last value come again on the last page.
+    if pages.more == nil, isIncluded || field.at != key {
+      pages.short = true
+      pages.size = Resource.Size(evidence.records)
+    }
+    leaveOutCursor()
+  }
+
+  /// The fewest records whose order is no accident.
+  private static let minSorted = 3
+
+  private mutating func proposeAfter() {
+    guard evidence.records >= Self.minSorted, let field = evidence.sorted.first else { return }
+    let at = field.at == key ? [] : ["at = \(field.at.description.tomlString)"]
+    notes.append(
+      Note(
+        place: .style, isUnseen: true, lines: ["style = \"after\"", "param = \"after\""] + at,
+        text: "whether a parameter asks for the records after a value of \(field.at), by which they are sorted; then, "
+          + "with its name, instead of style and param:"))
   }
 
   private mutating func moreThanHere() -> Bool {
@@ -243,15 +280,16 @@ struct PageChoice {
           text: "the answer has a Next-Range header: the next page is requested by the header Range, which no style "
             + "sends; `headers = { Range = \"id ..; max=1000\" }` in [upstream] requests up to 1000 records (Heroku)"))
     }
-    let records = evidence.records
-    let isRound = records > 0 && records.isMultiple(of: 5)
-    let isFull = isRound || records > 1 && evidence.asked.numbers.contains(records)
+    let (records, isFull) = (evidence.records, evidence.mayBeFull)
     notes.append(
       isFull
         ? .fullPage(records)
         : .unseen(.style, text: "a sign of further pages; if there are any, set `style` and its keys"))
     // The sync then reports a full page.
-    if isFull { pages.size = Resource.Size(records) }
+    if isFull {
+      pages.size = Resource.Size(records)
+      proposeAfter()
+    }
     guard let size = evidence.asked.size else { return }
     taken = [size.name]
     setSize(size, isLowered: isFull && records < size.value)
@@ -280,6 +318,7 @@ struct PageChoice {
     if let asked = evidence.asked.size {
       return setSize(asked, isLowered: evidence.goesOn && records > 0 && records < asked.value)
     }
+    if pages.size != nil { return }
     if let seen = PageParameters(evidence.leads).size {
       suggestSize(seen.name, text: "requests larger pages, if upstream allows them")
     } else if let told = evidence.size?.at.segments.last {

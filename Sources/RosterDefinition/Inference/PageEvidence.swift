@@ -29,7 +29,10 @@ struct PageParameters {
     // `first` is an offset if `max` is a parameter too, as in Keycloak. Without `max` it is a page size.
     let isFirstOffset = counted(["first"]) != nil && counted(["max"]) != nil
     page = counted(Vocabulary.pageParams)
-    offset = counted(isFirstOffset ? ["first"] : Vocabulary.offsetParams)
+    // A larger number is a time or a key.
+    offset = counted(isFirstOffset ? ["first"] : Vocabulary.offsetParams).flatMap {
+      $0.value < Vocabulary.maxTotal ? $0 : nil
+    }
     size = counted(isFirstOffset ? ["max"] : Vocabulary.sizeParams).flatMap {
       (1...Resource.Size.max).contains($0.value) ? $0 : nil
     }
@@ -82,12 +85,15 @@ struct PageEvidence {
   let tellsNextPage: Bool
   /// True if the answer says that more records follow.
   let goesOn: Bool
+  /// The fields by which the records are sorted, the key first.
+  let sorted: [SortedField]
   private let answer: ListAnswer
   private let facts: AnswerFacts
 
-  init(_ answer: ListAnswer, records: Int) {
+  init(_ answer: ListAnswer, records: Int, sorted: [SortedField]) {
     self.answer = answer
     self.records = records
+    self.sorted = sorted
     facts = AnswerFacts(answer.body)
     asked = PageParameters(answer.asked?.address.parameters ?? [], path: answer.asked?.address.path ?? "")
     let address =
@@ -150,6 +156,23 @@ struct PageEvidence {
   var hasNextRange: Bool { answer.headers.contains { $0.name.lowercased() == "next-range" } }
   /// True if the answer has `"object": "list"`, as those of Stripe and Notion.
   var isObjectList: Bool { answer.body["object"] == .text("list") }
+
+  /// True if the page may be full: its length is round, or in the address.
+  var mayBeFull: Bool { records > 0 && records.isMultiple(of: 5) || records > 1 && asked.numbers.contains(records) }
+
+  /// The parameter of the address that asked for the records after a value, and the field that has such values.
+  /// nil if the address has both bounds of a span.
+  var start: (parameter: Request.Parameter, field: SortedField)? {
+    let sent = parameters.filter { ![asked.page?.name, asked.size?.name].contains($0.name) }
+    let ordered = sent.compactMap { parameter in SortOrder(ofParameter: parameter.name).map { (parameter, $0) } }
+    guard Set(ordered.map(\.1)).count == 1 else { return nil }
+    for (parameter, order) in ordered {
+      let fields = sorted.filter { $0.begins(at: parameter.value, in: order) }
+      let named = fields.first { field in field.at.segments.last.map { parameter.name.word.contains($0.word) } == true }
+      if let field = named ?? fields.first { return (parameter, field) }
+    }
+    return nil
+  }
 
   private static func moved(from given: [Request.Parameter], to leads: [Request.Parameter]) -> Set<String> {
     Set(

@@ -143,6 +143,12 @@ enum Vocabulary {
     "continuationtoken", "nexttoken", "pageafter", "pagecursor", "nextcursor", "marker", "scrollid", "bookmark",
     "idafter", "sinceid", "cursormark", "continue",
   ]
+  /// Words of a parameter that asks for the records after a value.
+  static let afterWords: Set<String> = [
+    "after", "since", "from", "start", "starting", "begin", "newer", "gt", "gte", "ge", "min", "last",
+  ]
+  /// Words of a parameter that asks for the records before a value.
+  static let beforeWords: Set<String> = ["before", "until", "to", "end", "ending", "older", "lt", "lte", "le", "max"]
   /// Values of a cursor that mean the list's beginning.
   static let cursorStarts: Set<String> = ["*", "0", "-1", "start", "first", "begin", "beginning", "initial"]
   /// Offset parameters by the size parameter that APIs use with them.
