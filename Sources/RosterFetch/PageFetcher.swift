@@ -346,6 +346,11 @@ extension PageFetcher {
       {
         fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
         throw fault
+      } catch let fault as Failure
+        where wanted.page.number > 1 && paging.followsAnswers && Self.forgotten.contains(status)
+        && fault.reason != .rateLimit
+      {
+        throw Self.expired(fault, status: status, isPromised: wanted.page.isPromised)
       }
     }
     let body = response.body.withoutByteOrderMark
@@ -418,6 +423,16 @@ extension PageFetcher {
 
   /// Statuses that mean that an address of an earlier pull does not exist any more.
   private static let forgotten: Set<Int> = [400, 404, 410]
+
+  /// The failure of a page whose address comes from the page before it.
+  private static func expired(_ fault: Failure, status: Int, isPromised: Bool) -> Failure {
+    var fault = fault.with(.expiredPage)
+    fault.hint =
+      "if the cursor or address that led here has expired, the next sync begins at the first page, and larger pages "
+      + "(size) or a higher limit.rate spare time"
+      + (isPromised ? "" : "; if \(status) means the end of the list, set beyond = [\(status)] in its pages")
+    return fault
+  }
 
   /// True if the answer to a trial says that there is no such page. The other statuses say something about
   /// upstream, the credential or the rate of requests.

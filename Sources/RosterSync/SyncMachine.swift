@@ -330,12 +330,15 @@ extension SyncMachine {
   }
 
   private func hint(ofDriftIn resource: String) -> String {
-    let hint = "the next sync tries again; if it lasts, upstream's pages do not fit together"
+    var hint = "the next sync tries again; if it lasts, upstream's pages do not fit together"
     guard let pages = resources.first(where: { $0.name == resource })?.pages else { return hint }
-    if pages.style.kind.isPositional, !pages.hidden {
-      return hint + "; if upstream hides records after it has cut the pages, set hidden = true in pages"
+    if pages.count != nil {
+      hint += "; if its total is an estimate or counts only the records from that page on, remove count from pages"
     }
-    return pages.count == nil ? hint : hint + "; if its total is an estimate, remove count from pages"
+    if pages.style.kind.isPositional, !pages.hidden {
+      hint += "; if upstream hides records after it has cut the pages, set hidden = true in pages"
+    }
+    return hint
   }
 
   private mutating func ignored(_ resource: String, why: String) -> Failure {

@@ -333,6 +333,42 @@ struct WrittenList: Sendable {
     #expect(try Self.ids(bench) == Array(1...4))
   }
 
+  @Test("18, 40: if the total of the last kept page is a lower bound, the list has a page after it")
+  func resumedLowerBound() async throws {
+    let bench = try SyncBench([:])
+    var list = WrittenList(kind: .after, pages: [[1, 2], [3, 4], [5]])
+    list.members = { _ in #","total":{"value":4,"relation":"gte"}"# }
+    var resource = list.resource
+    resource.pages.count = .body(JSONPointer(segments: ["total", "value"]))
+    var failing = list
+    failing.pages.removeLast()
+    for status in [503, 422] {
+      failing.beyond = { _ in Response(status: status) }
+      failing.serve(bench)
+      #expect(try await bench.sync([resource]).outcome == .failed)
+    }
+    list.serve(bench)
+    _ = bench.asked()
+    #expect(try await bench.sync([resource]).added == 5)
+    #expect(bench.asked() == ["/items", "/items?after=4"])
+  }
+
+  @Test(
+    "51: a page that an answer led to, and that upstream does not know, may have expired", arguments: [400, 404, 410])
+  func expired(status: Int) async throws {
+    for kind in [WrittenList.Kind.cursor, .next, .link, .after] {
+      let bench = try SyncBench([:])
+      var list = WrittenList(kind: kind, pages: [[1, 2]])
+      list.isLastLinked = true
+      list.beyond = { _ in Response(status: status) }
+      list.serve(bench)
+      let record = try await bench.sync([list.resource])
+      #expect(record.exit == 65 && record.trouble?.kind == .expiredPage)
+      #expect(record.error?.contains("has expired, the next sync begins at the first page") == true, "\(record)")
+      #expect(record.error?.contains("set beyond = [\(status)]") == true)
+    }
+  }
+
   /// Serves a list by offset whose pages have four records at first, and three later.
   private static func serveShrinking(_ ids: [Int], in bench: SyncBench) {
     bench.shelf.answer { _, target in

@@ -87,10 +87,13 @@ extension Diagnosis.Kind {
     Nothing: what was pulled is kept, and rosterd goes on once the budget has room. If that is too late, raise limit.budget, or raise sync.interval to what rosterd check proposes.
     drift
     Records might have been lost or counted twice, so nothing was published.
-    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order. If upstream counts records that it does not list, or hides them after it has cut the pages, set hidden = true in [resource.{resource}.pages].
+    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order. If its total is an estimate, remove count from [resource.{resource}.pages]. If upstream counts records that it does not list, or hides them after it has cut the pages, set hidden = true there.
     circle
     The pages lead back to earlier pages.
     Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator.
+    expiredPage
+    The page before it led there, and upstream does not know that cursor or address, or not any more.
+    {hint} Read what upstream says: curl -i {request}
     ignoredParameter
     Every page has the same records, so nothing was published.
     Compare param of [resource.{resource}.pages] with the API's documentation: upstream knows the parameter by another name, or has another style of pages. If it has one page only, set style = "one".

@@ -9,8 +9,8 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case totalAbsent, tooLarge
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
-    case drift, circle, ignoredParameter, foreignLink, unseenNext, fullPage, shortPages, guarded, unstorable, rejects,
-      partialAnswer, unasked, wrongByKey, unproven, validators
+    case drift, circle, expiredPage, ignoredParameter, foreignLink, unseenNext, fullPage, shortPages, guarded,
+      unstorable, rejects, partialAnswer, unasked, wrongByKey, unproven, validators
     case absent
     // Incremental pulls.
     case missed, postponed, ignoredSince, listReset
