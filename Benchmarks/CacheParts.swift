@@ -17,14 +17,14 @@ struct CacheParts {
       let pages = Double(list.bodies.count)
       let received = try await received(list, list.bodies[...], of: .character, by: cache)
       let first = try await cache.begin(at: Date())
-      parts.append = try await CPUTime.spent { try await append(received, to: first) } / pages
-      parts.publishFirst = try await CPUTime.spent { try await publish(first) } / pages
+      parts.append = try await CPUTime.spent { try await append(received, to: cache) } / pages
+      parts.publishFirst = try await CPUTime.spent { try await publish(first, in: cache) } / pages
       let second = try await cache.begin(at: Date())
       parts.publishChanged =
         try await CPUTime.spent {
-          try await confirm(Array(received.dropLast()), in: second)
-          try await second.append([changed(received[received.count - 1], by: cache)])
-          try await publish(second)
+          try await confirm(Array(received.dropLast()), in: cache)
+          try await cache.append([changed(received[received.count - 1], by: cache)])
+          try await publish(second, in: cache)
         } / pages
       await cache.close()
       return parts
@@ -43,10 +43,10 @@ struct CacheParts {
         received(list, list.bodies[..<half], of: resources[0], by: cache),
         received(list, list.bodies[half...], of: resources[1], by: cache),
       ]
-      let session = try await cache.begin(at: Date())
+      let record = try await cache.begin(at: Date())
       let spent = try await CPUTime.spent {
-        for part in parts { try await append(part, to: session) }
-        try await publish(session)
+        for part in parts { try await append(part, to: cache) }
+        try await publish(record, in: cache)
       }
       await cache.close()
       return spent / Double(list.bodies.count)
@@ -56,27 +56,27 @@ struct CacheParts {
   /// The number of pages that a sync's stage appends together if upstream is fast.
   private static let batch = 16
 
-  private static func append(_ pages: [PageBody], to session: PullSession) async throws {
+  private static func append(_ pages: [PageBody], to cache: Cache) async throws {
     for start in stride(from: 0, to: pages.count, by: batch) {
-      try await session.append(Array(pages[start..<min(start + batch, pages.count)]))
+      try await cache.append(Array(pages[start..<min(start + batch, pages.count)]))
     }
   }
 
-  private static func publish(_ session: PullSession) async throws {
-    _ = try await session.compare(Resource.character.name) { _, _ in nil }
-    let published = try await session.publish(
-      session.record, decisions: [:], at: Date(), history: .seconds(86_400))
+  private static func publish(_ record: SyncRecord, in cache: Cache) async throws {
+    _ = try await cache.compare(Resource.character.name) { _, _ in nil }
+    let published = try await cache.publish(
+      record, decisions: [:], at: Date(), history: .seconds(86_400))
     guard published.outcome == .published else { throw NotMeasured(what: "\(published.outcome)") }
   }
 
-  private static func confirm(_ pages: [PageBody], in session: PullSession) async throws {
+  private static func confirm(_ pages: [PageBody], in cache: Cache) async throws {
     for start in stride(from: 0, to: pages.count, by: batch) {
       let some = pages[start..<min(start + batch, pages.count)]
-      let known = try await session.known(Resource.character.name, addresses: some.map(\.address))
+      let known = try await cache.known(Resource.character.name, addresses: some.map(\.address))
       let confirmed = some.compactMap { page in
         known[page.address].map { ConfirmedPage(number: page.number, page: $0) }
       }
-      try await session.confirm(Resource.character.name, pages: confirmed)
+      try await cache.confirm(Resource.character.name, pages: confirmed)
     }
   }
 

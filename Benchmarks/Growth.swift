@@ -158,10 +158,9 @@ private enum LargeCache {
   static func pruning(_ changes: Int) async throws -> Double {
     try await filled(changes) { folder in
       let cache = try await folder.cache([resource])
-      let session = try await cache.begin(at: Date())
-      var record = session.record
+      var record = try await cache.begin(at: Date())
       record.outcome = .failed
-      let spent = try await CPUTime.spent { try await session.end(record, at: Date(), history: .seconds(86_400)) }
+      let spent = try await CPUTime.spent { try await cache.end(record, at: Date(), history: .seconds(86_400)) }
       await cache.close()
       return spent
     }

@@ -65,16 +65,7 @@ extension Grant {
     self.init(answer: answer, refreshRequired: refreshRequired) { request, _, credentials, tokens in
       let value = { (placeholder: CredentialPlaceholder) in credentials.value(of: placeholder, tokens) }
       request.setBody(step.body.filled(value), format: step.format)
-      guard let field = step.send else { return }
-      let text = field.value.filled(value)
-      switch field.carrier {
-      case .header:
-        request.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
-        request.headers.append(Request.Header(field.name, text))
-      case .parameter: request.secrets = [Request.Parameter(field.name, text)]
-      // The configuration has no such field here.
-      case .body: break
-      }
+      if let place = step.send { request.carry(place.value.filled(value), at: place) }
     }
   }
 }

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import RosterCore
+import RosterCore
 
 /// An access token for requests.
 package struct Token: Sendable, Equatable {
@@ -7,7 +7,7 @@ package struct Token: Sendable, Equatable {
   package let generation: Int
   let issued: IssuedToken
   /// Places of the token and of other secrets in a request.
-  package var places = [TokenPlace.bearer]
+  var places = [TokenPlace.bearer]
   /// Other secrets that these places name.
   var files: [CredentialPlaceholder: Secret] = [:]
   /// True if rosterd has signed it.
@@ -17,12 +17,6 @@ package struct Token: Sendable, Equatable {
 
   /// The token itself.
   package var access: Secret { issued.access }
-  /// The token and the other secrets that a request carries.
-  package var secrets: [Secret] { [access] + files.values }
-  /// The value at a place, not encoded.
-  package func value(at place: TokenPlace) -> String {
-    place.value.filled { (files[$0] ?? access).reveal() }
-  }
   /// The time at which the token expires; nil if unknown.
   package var expiresAt: Date? { issued.expiresAt }
 

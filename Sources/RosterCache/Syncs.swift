@@ -6,19 +6,19 @@ extension Cache {
   /// Writes the row of a sync that starts now, after replaced or damaged files were reopened. Throws `SyncStartError`:
   /// the sync has an id even then, and `noteFailedStart` ensures that its row is written later.
   /// - Parameter prepare: A step that must succeed before the sync begins, such as taking the lock.
-  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(SyncStartError) -> PullSession {
+  package func begin(at date: Date, prepare: @Sendable () throws -> Void = {}) throws(SyncStartError) -> SyncRecord {
     do {
       try prepare()
       do { try reopenIfReplaced(at: date) } catch let error as SQLiteError {
         throw error.failure("open the cache", path)
       }
       if isDamageSuspected { _ = try recover(at: date) }
-      do { return PullSession(cache: self, record: try beginRow(at: date)) } catch let failure as Failure
+      do { return try beginRow(at: date) } catch let failure as Failure
         where isDamageSuspected
       {
         logger.error("\(failure)")
         _ = try recover(at: date)
-        return PullSession(cache: self, record: try beginRow(at: date))
+        return try beginRow(at: date)
       }
     } catch {
       latestID += 1
@@ -56,7 +56,9 @@ extension Cache {
     unwritten = unwritten.suffix(Self.maxUnwritten) + [report]
   }
 
-  func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
+  /// Writes the row of a sync that failed or was cancelled, and deletes expired history. Reopens replaced or damaged
+  /// files first. A row that cannot be written is written with the next sync's row, or on closing.
+  package func end(_ report: SyncRecord, at date: Date, history: Duration) throws {
     noteFailedStart(report)
     freeRoom(after: report)
     do { try reopenIfReplaced(at: date) } catch let error as SQLiteError { throw error.failure("open the cache", path) }

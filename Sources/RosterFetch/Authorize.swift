@@ -251,13 +251,6 @@ extension Response {
   }
 }
 
-extension Token {
-  fileprivate var sent: Response.SentToken {
-    Response.SentToken(
-      secrets.map { $0.reveal() }, parameters: places.compactMap { $0.carrier == .parameter ? $0.name : nil })
-  }
-}
-
 extension Response {
   /// True if the answer proves that the token works. Any other status may come from a server in front of the one
   /// that checks tokens.
@@ -269,29 +262,7 @@ extension Request {
     guard let token else { return self }
     var request = self
     request.tokenLife = keeper.remainingLife(of: token)
-    for place in token.places { request.carry(token.value(at: place), at: place) }
+    token.apply(to: &request)
     return request
-  }
-
-  private var isForm: Bool {
-    headers.contains { $0.isNamed("Content-Type") && $0.value.hasPrefix("application/x-www-form-urlencoded") }
-  }
-
-  private mutating func carry(_ value: String, at place: TokenPlace) {
-    switch place.carrier {
-    case .header:
-      headers.removeAll { $0.isNamed(place.name) }
-      headers.append(Header(place.name, value))
-    case .parameter: secrets.append(Parameter(place.name, value))
-    case .body:
-      guard method == .post, let pointer = JSONPointer(place.name) else { return }
-      if isForm, let name = pointer.segments.first, pointer.segments.count == 1 {
-        let form = QueryText.removing(name, from: "?" + String(decoding: body, as: UTF8.self)).dropFirst()
-        body = Array("\(form)\(form.isEmpty ? "" : "&")\(QueryText.form([(name, value)]))".utf8)
-        return
-      }
-      guard let sent = try? JSONValue(json: body) else { return }
-      body = JSONWriter(sent.setting(.text(value), at: pointer)).bytes
-    }
   }
 }

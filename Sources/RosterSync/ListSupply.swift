@@ -20,7 +20,7 @@ struct ListSupply: Sendable {
     var isLast = false
   }
 
-  private let session: PullSession
+  private let cache: Cache
   /// True for lists that are pulled again because their pages did not fit together.
   private let isByPage: Bool
   private let baseURL: String
@@ -36,17 +36,18 @@ struct ListSupply: Sendable {
   /// - Parameters:
   ///   - roots: lists without a parent.
   ///   - plans: of children, whose lists were planned.
+  ///   - cache: knows earlier pulls, and the lists of children.
   ///   - now: the start of the sync, for `{today}`.
   init(
-    roots: [PulledList], _ plans: [RecordPlan], isByPage: Bool, in session: PullSession, baseURL: String, at now: Date
+    roots: [PulledList], _ plans: [RecordPlan], isByPage: Bool, known cache: Cache, baseURL: String, at now: Date
   ) async throws {
     self.isByPage = isByPage
-    (self.session, self.baseURL, self.now) = (session, baseURL, now)
-    lastSync = if let plan = plans.first { try await session.lastWholePull(of: plan.resource.name) } else { nil }
+    (self.cache, self.baseURL, self.now) = (cache, baseURL, now)
+    lastSync = if let plan = plans.first { try await cache.lastWholePull(of: plan.resource.name) } else { nil }
     questions = try plans.map { try ListQuestion($0, at: now) }[...]
     var roots = roots
     for (index, list) in roots.enumerated() where list.start == nil {
-      roots[index].audits.last = try await session.lastWholePull(of: list.resources[0])
+      roots[index].audits.last = try await cache.lastWholePull(of: list.resources[0])
     }
     self.roots = roots[...]
   }
@@ -63,7 +64,7 @@ struct ListSupply: Sendable {
       return next
     }
     if waiting.isEmpty {
-      waiting = try await session.wantedLists(of: question.plan.resource.name, after: last, limit: Self.portion)[...]
+      waiting = try await cache.wantedLists(of: question.plan.resource.name, after: last, limit: Self.portion)[...]
       guard let end = waiting.last else {
         questions.removeFirst()
         last = 0

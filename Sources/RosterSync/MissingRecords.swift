@@ -14,7 +14,7 @@ struct MissingRecords: Sendable {
   let requests: KeyRequests
   /// The list of a child; the only list of a resource by default.
   var place = ListPlace()
-  let session: PullSession
+  let cache: Cache
   let fetcher: PageFetcher
   let concurrency: Int
   /// After a longer Retry-After no further key is asked for.
@@ -48,7 +48,7 @@ struct MissingRecords: Sendable {
     // A key that the cache does not have has a negative id.
     var last = Int64.min
     while !answers.hasEnded,
-      case let missing = try await session.missing(
+      case let missing = try await cache.missing(
         plan.resource.name, list: place.number, after: last, limit: Self.window),
       let highest = missing.last
     {
@@ -208,7 +208,7 @@ struct MissingRecords: Sendable {
     let page = PageBody(
       resource: plan.resource.name, number: 0, address: answer.url, receivedAt: clock.now(), body: answer.body,
       digest: answer.digest, scan: answer.scan, place: place)
-    try await session.keep(page, notFound: notFound)
+    try await cache.keep(page, notFound: notFound)
   }
 }
 
@@ -253,16 +253,16 @@ extension MissingRecord.Key {
 extension Sync {
   /// Requests the missing records. One that has no answer stays. The sync continues, unless the failure concerns
   /// all requests.
-  func askForMissing(_ plans: [RecordPlan], in session: PullSession, by fetcher: PageFetcher) async throws {
+  func askForMissing(_ plans: [RecordPlan], by fetcher: PageFetcher) async throws {
     for plan in plans where machine.asks(for: plan.resource.name) {
-      var answers = try await answers(plan, in: session, by: fetcher)
+      var answers = try await answers(plan, by: fetcher)
       pausingQuestion = pausingQuestion ?? answers.pausing
       if answers.failure != nil {
         let reason = incremental.contains(plan.resource.name) ? "upstream says that it changed" : Self.isUnlisted
-        answers.failure?.concerned += await missingItems(of: plan.resource.name, reason: reason, in: session)
+        answers.failure?.concerned += await missingItems(of: plan.resource.name, reason: reason)
       }
       try machine.asked(plan.resource.name, answers: answers, allowRemoval: mayRemove)
-      try await guardAsked(plan.resource.name, in: session)
+      try await guardAsked(plan.resource.name)
     }
   }
 
@@ -271,7 +271,7 @@ extension Sync {
   /// Asks for the missing records of each list. At most one control question is asked. It comes first if
   /// `limit.budget` has no room for all questions, because nothing is removed without its answer.
   private func answers(
-    _ plan: RecordPlan, in session: PullSession, by fetcher: PageFetcher
+    _ plan: RecordPlan, by fetcher: PageFetcher
   ) async throws -> KeyAnswers {
     var answers = KeyAnswers()
     do { try expectOpenGate() } catch let failure as Failure {
@@ -279,15 +279,15 @@ extension Sync {
       answers.end(failure)
       return answers
     }
-    let lists = try await lists(toAskFor: plan, in: session)
+    let lists = try await lists(toAskFor: plan)
     guard let first = lists.first else { return answers }
     if !host.permits(requests: machine.questions(about: plan.resource.name) + 1) {
-      try await askControl(plan, preferring: first, answers: &answers, in: session, by: fetcher)
+      try await askControl(plan, preferring: first, answers: &answers, by: fetcher)
     }
     for list in lists where !answers.hasEnded {
-      try await missing(plan, list: list, in: session, by: fetcher)?.ask(&answers)
+      try await missing(plan, list: list, by: fetcher)?.ask(&answers)
       if answers.needsControl {
-        try await askControl(plan, preferring: list, answers: &answers, in: session, by: fetcher)
+        try await askControl(plan, preferring: list, answers: &answers, by: fetcher)
         // No record of any list is removed.
         if case .notFound = answers.control { break }
       }
@@ -302,33 +302,33 @@ extension Sync {
     var isIncremental: Bool
   }
 
-  private func lists(toAskFor plan: RecordPlan, in session: PullSession) async throws -> [AskedList] {
+  private func lists(toAskFor plan: RecordPlan) async throws -> [AskedList] {
     let name = plan.resource.name
     guard plan.resource.each != nil else { return [AskedList(isIncremental: incremental.contains(name))] }
-    return try await session.listsToAskFor(name).map(AskedList.init)
+    return try await cache.listsToAskFor(name).map(AskedList.init)
   }
 
   /// Asks `by_key` for a key that it must find: one that this pull has seen in the list, else in another list. If
   /// it saw none, the latest record of the snapshot takes its place, of this list or of another one.
   private func askControl(
-    _ plan: RecordPlan, preferring list: AskedList, answers: inout KeyAnswers, in session: PullSession,
+    _ plan: RecordPlan, preferring list: AskedList, answers: inout KeyAnswers,
     by fetcher: PageFetcher
   ) async throws {
     let (name, limit) = (plan.resource.name, MissingRecords.controlKeys)
     // With `ask`, a page of an incremental pull has keys that upstream may not have any more.
     let hasRecords = !list.isIncremental || plan.resource.since?.asks != true
-    if hasRecords, case let keys = try await session.seenKeys(name, list: list.place.number, limit: limit),
+    if hasRecords, case let keys = try await cache.seenKeys(name, list: list.place.number, limit: limit),
       !keys.isEmpty
     {
-      try await missing(plan, list: list, in: session, by: fetcher)?
+      try await missing(plan, list: list, by: fetcher)?
         .control(keys, isConclusive: true, answers: &answers)
-    } else if let other = plan.resource.each == nil ? nil : try await session.seenList(of: name) {
-      let keys = try await session.seenKeys(name, list: other.place.number, limit: limit)
-      try await missing(plan, list: AskedList(other), in: session, by: fetcher)?
+    } else if let other = plan.resource.each == nil ? nil : try await cache.seenList(of: name) {
+      let keys = try await cache.seenKeys(name, list: other.place.number, limit: limit)
+      try await missing(plan, list: AskedList(other), by: fetcher)?
         .control(keys, isConclusive: true, answers: &answers)
-    } else if let latest = try await session.latestKeys(name, in: list.place, limit: limit) {
+    } else if let latest = try await cache.latestKeys(name, in: list.place, limit: limit) {
       let other = AskedList(place: list.place, values: latest.values, isIncremental: list.isIncremental)
-      try await missing(plan, list: other, in: session, by: fetcher)?
+      try await missing(plan, list: other, by: fetcher)?
         .control(latest.keys, isConclusive: latest.isOfList, answers: &answers)
     } else {
       answers.control = .unproven
@@ -336,23 +336,23 @@ extension Sync {
   }
 
   private func missing(
-    _ plan: RecordPlan, list: AskedList, in session: PullSession, by fetcher: PageFetcher
+    _ plan: RecordPlan, list: AskedList, by fetcher: PageFetcher
   ) async throws -> MissingRecords? {
     let filled = plan.resource.each == nil ? plan.resource : try plan.resource.filled(with: list.values)
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
     return MissingRecords(
       plan: filled.conditions == plan.resource.conditions ? plan : try RecordPlan(filled), requests: requests,
-      place: list.place, session: session, fetcher: fetcher, concurrency: host.settings.concurrency,
+      place: list.place, cache: cache, fetcher: fetcher, concurrency: host.settings.concurrency,
       maxRetryAfter: host.settings.maxRetryAfter, clock: clock,
-      context: .init(sync: session.record.id, tally: tally),
-      pauses: await session.pauses)
+      context: .init(sync: record.id, tally: tally),
+      pauses: await cache.pauses)
   }
 
   /// The guard holds for records of an incremental pull that `by_key` did not find.
-  private func guardAsked(_ resource: String, in session: PullSession) async throws {
+  private func guardAsked(_ resource: String) async throws {
     guard machine.asksForChanges(resource) else { return }
     try machine.guardAsked(
-      resource, leaving: try await session.notFound(resource), maxRemoval: host.settings.maxRemoval,
+      resource, leaving: try await cache.notFound(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
   }
 }

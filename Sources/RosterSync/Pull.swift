@@ -12,7 +12,7 @@ final class Pull: Sendable {
   /// Maximum age at which a page without a validator is reused from an interrupted sync.
   static let takeOver: Duration = .seconds(15 * 60)
 
-  let session: PullSession
+  let cache: Cache
   let fetcher: PageFetcher
   let clock: WallClock
   let progress: PullProgress
@@ -25,10 +25,10 @@ final class Pull: Sendable {
   private let unseen = Mutex<Set<String>>([])
 
   init(
-    session: PullSession, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
+    cache: Cache, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
     startedAt: Date, pauses: RequestPauses, logger: Logger
   ) {
-    (self.session, self.fetcher, self.clock) = (session, fetcher, clock)
+    (self.cache, self.fetcher, self.clock) = (cache, fetcher, clock)
     (self.progress, self.startedAt, self.pauses, self.logger) = (progress, startedAt, pauses, logger)
   }
 
@@ -58,7 +58,7 @@ final class Pull: Sendable {
   /// upstream was corrected. A failure to drop it must not hide the cause.
   private func dropEndless(_ work: PullState) async {
     for list in work.plan.endless.compactMap({ work.lists[$0]?.list }) {
-      for resource in list.resources { try? await session.discard(resource) }
+      for resource in list.resources { try? await cache.discard(resource) }
     }
   }
 
@@ -79,7 +79,7 @@ final class Pull: Sendable {
     in group: inout ThrowingTaskGroup<PullStep, any Error>
   ) async {
     do {
-      let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: session)
+      let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: cache)
       if known == nil, work.lists[job.list]?.isAfterEmpty == true { work.plan.wasLonger(job.list) }
       work.lists[job.list]?.isAfterEmpty = false
       if let known, let receivedAt = answerToTakeOver(known[0], job: job, of: list, in: work.plan) {
@@ -175,7 +175,7 @@ final class Pull: Sendable {
 
   /// True if the snapshot has records of the list.
   private func hasRecords(_ list: PulledList) async throws -> Bool {
-    for resource in list.resources where try await session.hasRecords(resource, in: list.place) { return true }
+    for resource in list.resources where try await cache.hasRecords(resource, in: list.place) { return true }
     return false
   }
 
@@ -185,7 +185,7 @@ final class Pull: Sendable {
   ) async throws {
     guard list.start == nil, known[0].state == .published, !page.validator.isEmpty, page.validator == known[0].validator
     else { return }
-    for page in received(page, job: job, list: list) where try await session.differs(page) {
+    for page in received(page, job: job, list: list) where try await cache.differs(page) {
       throw ValidatorLie(
         header: page.validator.etag == nil ? .lastModified : .etag, page: job.page.number,
         request: job.page.request)
@@ -206,9 +206,9 @@ final class Pull: Sendable {
   }
 
   private func keep(_ batch: StageQueue.Batch) async throws {
-    try await session.append(batch.received)
-    for (list, pages) in batch.confirmed { try await session.confirm(list.resource, pages: pages, in: list.place) }
-    try await session.endLists(batch.ends)
+    try await cache.append(batch.received)
+    for (list, pages) in batch.confirmed { try await cache.confirm(list.resource, pages: pages, in: list.place) }
+    try await cache.endLists(batch.ends)
   }
 }
 

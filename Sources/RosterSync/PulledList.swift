@@ -128,12 +128,12 @@ struct OpenList {
   mutating func uses(answerOf time: Date) { earliestReceivedAt = min(earliestReceivedAt ?? time, time) }
 
   /// nil if the page is not known, or if its facts differ between the resources.
-  mutating func known(_ job: PullPlan.PageJob, plan: PullPlan, in session: PullSession) async throws -> [CachedPage]? {
+  mutating func known(_ job: PullPlan.PageJob, plan: PullPlan, in cache: Cache) async throws -> [CachedPage]? {
     if job.page.number >= end || !job.isAnnounced {
       let addresses = addresses(from: job, plan)
       pages = []
       for resource in list.resources {
-        pages.append(try await session.known(resource, in: list.place, addresses: addresses))
+        pages.append(try await cache.known(resource, in: list.place, addresses: addresses))
       }
       end = job.page.number + addresses.count
     }

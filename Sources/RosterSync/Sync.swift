@@ -24,6 +24,8 @@ package actor Sync {
   /// True if the session has ended for this sync. It is written while `request` is locked.
   private let hasGivenUp = Mutex(false)
   let tally: Tally
+  /// The row of the sync, as it began.
+  private(set) var record = SyncRecord(id: 0, startedAt: "")
   /// The lists without a parent.
   var lists: [PulledList]
   /// Indices of the lists that the next pull requests.
@@ -85,33 +87,36 @@ package actor Sync {
   /// Runs the sync and never throws: the record contains its outcome.
   package func run() async -> SyncRecord {
     let startedAt = clock.now()
-    let session: PullSession
     do throws(SyncStartError) {
-      session = try await cache.begin(at: startedAt) { [host] in try host.renewCacheLock() }
+      record = try await cache.begin(at: startedAt) { [host] in try host.renewCacheLock() }
     } catch {
-      return await end(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), of: nil, with: error.cause)
+      return await failedToBegin(SyncRecord(id: error.id, startedAt: startedAt.rfc3339), because: error.cause)
     }
     let isFresh = request.withLock { $0.isFresh }
-    await host.began(session.record, tally: tally, isFresh: isFresh)
+    await host.began(record, tally: tally, isFresh: isFresh)
     do {
-      if isFresh { try await session.beginFresh() }
-      let published = try await runStepsRetryingSession(session)
+      if isFresh { try await cache.beginFresh() }
+      let published = try await withTaskCancellationHandler {
+        try await runStepsRetryingSession()
+      } onCancel: {
+        cache.interruptPublish()
+      }
       machine.ended()
       await host.ended(published)
       return published
     } catch {
-      return await end(session.record, of: session, with: error)
+      return await failed(with: error)
     }
   }
 
   /// Runs the steps. If the session has ended, they are repeated once for each caller that requests a retry, also for
   /// one that joined later.
-  private func runStepsRetryingSession(_ session: PullSession) async throws -> SyncRecord {
+  private func runStepsRetryingSession() async throws -> SyncRecord {
     while true {
-      do { return try await runSteps(session) } catch let failure as Failure
+      do { return try await runSteps() } catch let failure as Failure
         where failure.kind == .refused && mayRetry()
       {
-        logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(session.record.id)"])
+        logger.notice("the session is tried once more: \(failure)", metadata: ["sync": "\(record.id)"])
         machine.restarts()
       }
     }
@@ -128,19 +133,19 @@ package actor Sync {
   // MARK: The steps
 
   /// The steps of a sync, in the order of its data.
-  private func runSteps(_ session: PullSession) async throws -> SyncRecord {
+  private func runSteps() async throws -> SyncRecord {
     try host.renewTokenStoreLock()
     try await tokens.syncBegins(retrySession: takeRetry(), newToken: takeNewToken())
     try expectOpenGate()
     let fetcher = PageFetcher(
       send: send, retry: retry, digest: try await cache.digest, clock: clock, report: host.tell)
     for level in levels {
-      try await plan(level, in: session)
-      try await pullUntilConsistent(level, in: session, by: fetcher)
-      try await askForMissing(level, in: session, by: fetcher)
+      try await plan(level)
+      try await pullUntilConsistent(level, by: fetcher)
+      try await askForMissing(level, by: fetcher)
     }
     host.entered(.publishing)
-    return try await conclude(session)
+    return try await conclude()
   }
 
   /// The resources of each level: first those without a parent, then their children.
@@ -158,24 +163,24 @@ package actor Sync {
   }
 
   /// Chooses the lists to request. The decisions about the parents of children were made.
-  private func plan(_ level: [RecordPlan], in session: PullSession) async throws {
+  private func plan(_ level: [RecordPlan]) async throws {
     let parents = Set(level.compactMap(\.resource.each?.parent))
-    guard !parents.isEmpty else { return try await chooseStarts(in: session) }
+    guard !parents.isEmpty else { return try await chooseStarts() }
     for parent in parents.sorted() {
-      try await session.stageParents(parent, decision: machine.decisions[parent] ?? RemovalDecision())
+      try await cache.stageParents(parent, decision: machine.decisions[parent] ?? RemovalDecision())
     }
     try machine.descends()
     for plan in level {
-      try await planLists(plan.resource.name, in: session)
+      try await planLists(plan.resource.name)
       tally.update { $0.restart(plan.resource.name, as: .each) }
       // The answers of `by_key` may have brought a Retry-After that is longer than a sync waits.
-      if try await session.listCounts(of: plan.resource.name).waiting > 0 { try expectOpenGate() }
+      if try await cache.listCounts(of: plan.resource.name).waiting > 0 { try expectOpenGate() }
     }
   }
 
-  private func planLists(_ resource: String, in session: PullSession) async throws {
+  private func planLists(_ resource: String) async throws {
     let host = host
-    let planned = try await session.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
+    let planned = try await cache.planLists(of: resource, at: clock.now(), maxAge: Pull.takeOver) {
       host.permits(requests: $0)
     }
     tally.update {
@@ -191,30 +196,30 @@ package actor Sync {
 
   /// Pulls the lists of a level until each is one state of upstream or has failed, and compares them with the snapshot.
   private func pullUntilConsistent(
-    _ level: [RecordPlan], in session: PullSession, by fetcher: PageFetcher
+    _ level: [RecordPlan], by fetcher: PageFetcher
   ) async throws {
     var failures: [String: ListFailures] = [:]
     var hasDrifted = false
     while true {
-      let outcome = try await pull(level, isByPage: hasDrifted, in: session, by: fetcher)
+      let outcome = try await pull(level, isByPage: hasDrifted, by: fetcher)
       hasDrifted = hasDrifted || !outcome.drifts.isEmpty
       failures.merge(outcome.failures) { $0.followed(by: $1) }
       host.entered(.verifying)
-      if try await pullsAgain(level, after: outcome, in: session) { continue }
-      var (found, drifts) = try await compare(level, in: session)
+      if try await pullsAgain(level, after: outcome) { continue }
+      var (found, drifts) = try await compare(level)
       // A cancelled sync is reported as cancelled, whatever was found.
       try Task.checkCancellation()
-      if try await pullsAgain(after: drifts, in: session) {
+      if try await pullsAgain(after: drifts) {
         hasDrifted = true
         try machine.pullsAgain()
         continue
       }
       // A list that has drifted too often has ended, and counts differently.
-      if !drifts.isEmpty { found = try await compare(level, in: session).found }
-      try await decide(found, in: session)
+      if !drifts.isEmpty { found = try await compare(level).found }
+      try await decide(found)
       for plan in level where plan.resource.each != nil {
         let name = plan.resource.name
-        try await judge(name, failures: failures[name] ?? ListFailures(), in: session)
+        try await judge(name, failures: failures[name] ?? ListFailures())
       }
       return
     }
@@ -222,9 +227,9 @@ package actor Sync {
 
   /// - Parameter isByPage: True if pages that a total announced did not fit together.
   private func pull(
-    _ level: [RecordPlan], isByPage: Bool, in session: PullSession, by fetcher: PageFetcher
+    _ level: [RecordPlan], isByPage: Bool, by fetcher: PageFetcher
   ) async throws -> LevelOutcome {
-    let (record, roots) = (session.record, waiting.sorted().map { lists[$0] })
+    let roots = waiting.sorted().map { lists[$0] }
     let startedAt = Date(rfc3339: record.startedAt) ?? clock.now()
     let children = level.filter { $0.resource.each != nil }
     tally.update { counts in
@@ -232,14 +237,14 @@ package actor Sync {
         for resource in list.resources { counts.restart(resource, as: list.start == nil ? .whole : .since) }
       }
     }
-    for plan in children { try await countLists(of: plan.resource.name, in: session) }
+    for plan in children { try await countLists(of: plan.resource.name) }
     host.entered(tally.now.pagesDone == 0 ? .discovering : .pulling)
     let pull = Pull(
-      session: session, fetcher: fetcher, clock: clock,
+      cache: cache, fetcher: fetcher, clock: clock,
       progress: PullProgress(context: .init(sync: record.id, tally: tally), host: host), startedAt: startedAt,
-      pauses: await session.pauses, logger: logger)
+      pauses: await cache.pauses, logger: logger)
     let supply = try await ListSupply(
-      roots: roots, children, isByPage: isByPage, in: session, baseURL: baseURL, at: startedAt)
+      roots: roots, children, isByPage: isByPage, known: cache, baseURL: baseURL, at: startedAt)
     let outcome = try await host.onTransport { try await pull.run(supply) }
     waiting = []
     note(outcome)
@@ -255,21 +260,21 @@ package actor Sync {
   }
 
   /// Sets the number of lists in the status. Lists that an interrupted sync has pulled are done.
-  private func countLists(of resource: String, in session: PullSession) async throws {
-    let lists = try await session.listCounts(of: resource)
+  private func countLists(of resource: String) async throws {
+    let lists = try await cache.listCounts(of: resource)
     let done = lists.obtained + lists.empty + lists.failed
     tally.update { $0.setLists(of: resource, done: done, total: done + lists.waiting) }
   }
 
   private func compare(
-    _ level: [RecordPlan], in session: PullSession
+    _ level: [RecordPlan]
   ) async throws -> (found: [ResourceComparison], drifts: [String: [ListDrift]]) {
     var found: [ResourceComparison] = []
     var drifts: [String: [ListDrift]] = [:]
     let (counts, unproven) = (byResource(\.count), byResource(\.unproven))
     for name in level.map(\.resource.name) {
       let (machine, total, isTotalPassed) = (machine, counts[name], unproven[name]?.contains(.total) == true)
-      let compared = try await session.compare(name) { found, count in
+      let compared = try await cache.compare(name) { found, count in
         machine.drift(found, count: count ?? total, isTotalPassed: isTotalPassed)
       }
       found.append(compared.found)
@@ -278,13 +283,13 @@ package actor Sync {
     return (found, drifts)
   }
 
-  private func decide(_ found: [ResourceComparison], in session: PullSession) async throws {
+  private func decide(_ found: [ResourceComparison]) async throws {
     let marks = try nextMarks()
     do throws(Failure) {
       try machine.compared(
         found, counts: byResource(\.count), unproven: byResource(\.unproven), marks: marks,
         maxRemoval: host.settings.maxRemoval, allowRemoval: mayRemove)
-    } catch { throw await withReason(error, in: session) }
+    } catch { throw await withReason(error) }
     report(found)
   }
 
@@ -293,34 +298,34 @@ package actor Sync {
   /// Returns true if lists are pulled again: a validator lied, upstream refused an incremental pull, or pages do not
   /// fit together.
   private func pullsAgain(
-    _ level: [RecordPlan], after outcome: LevelOutcome, in session: PullSession
+    _ level: [RecordPlan], after outcome: LevelOutcome
   ) async throws -> Bool {
-    try await pullWhole(outcome.refusals, in: session)
+    try await pullWhole(outcome.refusals)
     machine.lied(outcome.lies)
     let distrusted = Self.withSameAddresses(outcome.lies, level)
     let drifts = outcome.drifts.filter { distrusted[$0.key] == nil }
-    let areRepeated = try await pullsAgain(after: drifts, in: session)
-    try await distrust(distrusted, in: session)
+    let areRepeated = try await pullsAgain(after: drifts)
+    try await distrust(distrusted)
     guard areRepeated || !outcome.refusals.isEmpty || !distrusted.isEmpty else { return false }
     try machine.pullsAgain()
     return true
   }
 
   /// Lists whose incremental pull upstream refused, or whose delta token it forgot, are pulled whole.
-  private func pullWhole(_ refusals: [String: [ListRefusal]], in session: PullSession) async throws {
-    try await expectRoom(forWhole: refusals, in: session)
+  private func pullWhole(_ refusals: [String: [ListRefusal]]) async throws {
+    try await expectRoom(forWhole: refusals)
     for (resource, lists) in refusals.sorted(by: { $0.key < $1.key }) {
       for list in lists { reportReset(resource, after: list) }
-      try await session.pullAgain(resource, places: lists.map(\.place), asksWhole: true)
+      try await cache.pullAgain(resource, places: lists.map(\.place), asksWhole: true)
     }
     for index in indices(of: refusals.keys) {
-      try await start(index, from: nil, in: session)
+      try await start(index, from: nil)
       waiting.insert(index)
     }
   }
 
   /// Requests drifted lists again, or ends those that have drifted too often. Returns true if one is requested again.
-  private func pullsAgain(after drifts: [String: [ListDrift]], in session: PullSession) async throws -> Bool {
+  private func pullsAgain(after drifts: [String: [ListDrift]]) async throws -> Bool {
     var ends: [ListEnd] = []
     var again: [String: [ListDrift]] = [:]
     let ignoring = Set(byResource { $0.isParameterIgnored ? true : nil }.keys)
@@ -329,38 +334,38 @@ package actor Sync {
       case .again: again[resource, default: []].append(drift)
       case .weak: ends.append(ListEnd(resource, at: drift.place, state: .pulled, isWeak: true))
       case .failed(let why):
-        try await session.discard(resource, in: drift.place)
+        try await cache.discard(resource, in: drift.place)
         ends.append(ListEnd(resource, at: drift.place, state: .failed(why)))
       }
     }
-    try await session.endLists(ends)
-    for (resource, lists) in again { try await session.pullAgain(resource, places: lists.map(\.place)) }
-    for index in indices(of: again.keys) { try await pullAgain(index, because: again, in: session) }
+    try await cache.endLists(ends)
+    for (resource, lists) in again { try await cache.pullAgain(resource, places: lists.map(\.place)) }
+    for index in indices(of: again.keys) { try await pullAgain(index, because: again) }
     return !again.isEmpty
   }
 
   /// Pulls a list without a parent again, for all resources that share its pages.
-  private func pullAgain(_ list: Int, because drifts: [String: [ListDrift]], in session: PullSession) async throws {
+  private func pullAgain(_ list: Int, because drifts: [String: [ListDrift]]) async throws {
     waiting.insert(list)
     for resource in lists[list].resources {
       let why = drifts[resource]?.first?.reason ?? "it shares the pages of another resource"
       logger.notice("pulling again: \(why)", metadata: ["resource": "\(resource)"])
-      if drifts[resource] == nil { try await session.discard(resource) }
+      if drifts[resource] == nil { try await cache.discard(resource) }
     }
   }
 
   /// If a validator lied, the pages that validators confirmed are of no use. All lists of these resources are pulled
   /// again, without validators.
-  private func distrust(_ lies: [String: ValidatorLie], in session: PullSession) async throws {
+  private func distrust(_ lies: [String: ValidatorLie]) async throws {
     for (resource, lie) in lies.sorted(by: { $0.key < $1.key }) {
       host.tell(Event(.validatorsDistrusted, resource: resource, reason: lie.header.reason))
-      try await session.distrust(resource)
+      try await cache.distrust(resource)
       if plans.contains(where: { $0.resource.name == resource && $0.resource.each != nil }) {
-        try await planLists(resource, in: session)
+        try await planLists(resource)
       }
     }
     for index in indices(of: lies.keys) {
-      if lists[index].start != nil { try await start(index, from: nil, in: session) }
+      if lists[index].start != nil { try await start(index, from: nil) }
       waiting.insert(index)
     }
   }
@@ -437,9 +442,9 @@ package actor Sync {
   }
 
   /// Adds the first records that could not be stored, if the sync fails because of them.
-  func withReason(_ failure: Failure, in session: PullSession) async -> Failure {
+  func withReason(_ failure: Failure) async -> Failure {
     guard let resource = machine.unstorable else { return failure }
-    rejected = (try? await session.rejected(resource, limit: Diagnosis.maxConcerned)) ?? []
+    rejected = (try? await cache.rejected(resource, limit: Diagnosis.maxConcerned)) ?? []
     guard let first = rejected.first else { return failure }
     var failure = failure
     failure.cause += "; the first reason, of \(first.place): \(first.reason)"
@@ -449,10 +454,10 @@ package actor Sync {
 
   /// Too many failed lists fail the sync, and so does a server error if no list was obtained.
   /// Answers 404 and 410 are no failures here.
-  private func judge(_ resource: String, failures: ListFailures, in session: PullSession) async throws {
-    let counts = try await session.listCounts(of: resource)
+  private func judge(_ resource: String, failures: ListFailures) async throws {
+    let counts = try await cache.listCounts(of: resource)
     guard counts.failed > 0 else { return }
-    let examples = try await session.failedLists(of: resource, limit: Diagnosis.maxConcerned)
+    let examples = try await cache.failedLists(of: resource, limit: Diagnosis.maxConcerned)
     let failed = counts.failed - counts.notFound
     let areTooMany = failed > 8 && failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0

@@ -9,13 +9,13 @@ import Synchronization
 /// The end of a sync: its row, and the facts that status and `explain` show.
 extension Sync {
   /// Publishes, unless the sync is a dry run.
-  func conclude(_ session: PullSession) async throws -> SyncRecord {
+  func conclude() async throws -> SyncRecord {
     try machine.publishes()
     let isDryRun = request.withLock { $0.isDryRun }
-    var record = session.record.counting(tally.now)
+    var record = self.record.counting(tally.now)
     record.exit = 0
     for resource in machine.resourcesHeldBack {
-      machine.explains(try await session.firstOfUnknownKey(resource), of: resource)
+      machine.explains(try await cache.firstOfUnknownKey(resource), of: resource)
     }
     record.error = machine.shortcoming
     record.trouble = machine.trouble ?? listReset
@@ -29,8 +29,8 @@ extension Sync {
     let (clock, history) = (clock, host.settings.history)
     let requests = tally.now.requestsOf
     let decisions = machine.decisions.reduce(into: machine.decisions) { $0[$1.key]?.requests = requests[$1.key] ?? 0 }
-    if isDryRun { return try await session.tried(record, decisions: decisions, at: clock.now(), history: history) }
-    var published = try await session.publish(record, decisions: decisions, at: clock.now(), history: history)
+    if isDryRun { return try await cache.tried(record, decisions: decisions, at: clock.now(), history: history) }
+    var published = try await cache.publish(record, decisions: decisions, at: clock.now(), history: history)
     published.missed = await missed(in: record.id)
     return published
   }
@@ -91,53 +91,61 @@ extension Sync {
 // MARK: The end of a sync that published nothing
 
 extension Sync {
-  /// - Parameter session: nil if the sync could not begin.
-  func end(_ record: SyncRecord, of session: PullSession?, with error: any Error) async -> SyncRecord {
-    var record = record.counting(tally.now)
-    record.finishedAt = clock.now().rfc3339
-    record.end(with: error)
-    if !rejected.isEmpty { record.trouble?.rejected = rejected }
-    if let session {
-      await end(session, with: &record, pause: (error as? Failure)?.retryAfter)
-    } else {
-      await cache.noteFailedStart(record)
-    }
-    machine.ended()
+  /// Keeps the row of a sync that could not begin. It is written with the next one.
+  func failedToBegin(_ record: SyncRecord, because error: any Error) async -> SyncRecord {
+    let record = ended(record, with: error)
+    await cache.noteFailedStart(record)
     await host.ended(record)
     return record
   }
 
+  func failed(with error: any Error) async -> SyncRecord {
+    var record = ended(record, with: error)
+    await end(&record, pause: (error as? Failure)?.retryAfter)
+    await host.ended(record)
+    return record
+  }
+
+  private func ended(_ begun: SyncRecord, with error: any Error) -> SyncRecord {
+    var record = begun.counting(tally.now)
+    record.finishedAt = clock.now().rfc3339
+    record.end(with: error)
+    if !rejected.isEmpty { record.trouble?.rejected = rejected }
+    return record
+  }
+
   /// - Parameter pause: The Retry-After of the failure. It may be that of a token server, for which the gate is open.
-  private func end(_ session: PullSession, with record: inout SyncRecord, pause: Duration?) async {
+  private func end(_ record: inout SyncRecord, pause: Duration?) async {
     let (clock, history) = (clock, host.settings.history)
     if machine.isGuarded {
       for concern in record.trouble?.concerned ?? [] where concern.kind == .resource {
-        let missing = await missingItems(of: concern.name, reason: Self.isUnlisted, in: session)
+        let missing = await missingItems(of: concern.name, reason: Self.isUnlisted)
         record.trouble?.concerned += missing
       }
     }
     let pauseEnd = pause.flatMap { $0 > host.settings.maxRetryAfter ? clock.now() + $0.seconds : nil }
     if let until = [gate.until(clock), host.pausedUntil, pauseEnd].compactMap({ $0 }).max() {
       await attempt("note a pause of requests") {
-        try await session.notePause(from: clock.now(), until: until, by: pausingQuestion)
+        try await cache.notePause(from: clock.now(), until: until, by: pausingQuestion)
       }
     }
     if machine.isConsistent {
       await attempt("keep the pulled pages") {
-        try await session.concludePull(of: session.record.id, isGuarded: machine.isGuarded, machine.decisions)
+        try await cache.concludePull(of: record.id, isGuarded: machine.isGuarded, machine.decisions)
       }
     }
     for resource in machine.drifted + useless + [machine.unstorable].compactMap({ $0 }) {
-      await attempt("drop the pulled pages") { try await session.discard(resource) }
+      await attempt("drop the pulled pages") { try await cache.discard(resource) }
     }
     await attempt("write the sync's end") { [record] in
-      try await session.end(record, at: clock.now(), history: history)
+      try await cache.end(record, at: clock.now(), history: history)
     }
+    machine.ended()
   }
 
   /// The first records without an answer of `by_key`, for `explain`.
-  func missingItems(of resource: String, reason: String, in session: PullSession) async -> [AffectedItem] {
-    let found = (try? await session.missing(resource, after: 0, limit: Diagnosis.maxConcerned)) ?? []
+  func missingItems(of resource: String, reason: String) async -> [AffectedItem] {
+    let found = (try? await cache.missing(resource, after: 0, limit: Diagnosis.maxConcerned)) ?? []
     return found.map { .record($0.key.text, of: resource, reason: reason) }
   }
 

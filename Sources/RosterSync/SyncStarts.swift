@@ -8,7 +8,7 @@ import RosterFetch
 extension Sync {
   /// Decides which lists are pulled whole. Resources of one list are pulled in the same way, from the lowest of
   /// their marks.
-  func chooseStarts(in session: PullSession) async throws {
+  func chooseStarts() async throws {
     let now = clock.now()
     waiting = Set(lists.indices)
     var requests = 0
@@ -16,7 +16,7 @@ extension Sync {
       guard let since = lists[index].since else { continue }
       var (starts, isDue, isLate) = ([SinceStart](), false, false)
       for resource in lists[index].resources {
-        let history = try await session.sinceHistory(of: resource)
+        let history = try await cache.sinceHistory(of: resource)
         marks[resource] = history.mark.flatMap(since.mark)
         switch since.nextPull(after: history, now: now) {
         case .whole: break
@@ -29,10 +29,10 @@ extension Sync {
       let lowest = starts.count == lists[index].resources.count ? Self.lowest(starts) : nil
       var isWhole = lowest == nil
       if !isWhole, isDue {
-        isWhole = try await mayPullWhole(index, after: &requests, in: session)
+        isWhole = try await mayPullWhole(index, after: &requests)
         if !isWhole { postpone(index, isLate: isLate) }
       }
-      try await start(index, from: isWhole ? nil : lowest, in: session)
+      try await start(index, from: isWhole ? nil : lowest)
     }
   }
 
@@ -46,10 +46,10 @@ extension Sync {
   /// True if the budget has room for as many requests as the last whole pull needed.
   /// - Parameter requests: Number of requests of the whole pulls that were chosen so far.
   private func mayPullWhole(
-    _ list: Int, after requests: inout Int, in session: PullSession
+    _ list: Int, after requests: inout Int
   ) async throws -> Bool {
     var wanted = requests
-    for resource in lists[list].resources { wanted += try await session.wholeRequests(of: resource) }
+    for resource in lists[list].resources { wanted += try await cache.wholeRequests(of: resource) }
     guard host.permits(requests: wanted) else { return false }
     requests = wanted
     return true
@@ -64,19 +64,19 @@ extension Sync {
     }
   }
 
-  func start(_ list: Int, from start: SinceStart?, in session: PullSession) async throws {
+  func start(_ list: Int, from start: SinceStart?) async throws {
     try lists[list].start(from: start, host.settings.links)
-    for resource in lists[list].resources { await session.pullIncrementally(resource, when: start != nil) }
+    for resource in lists[list].resources { await cache.pullIncrementally(resource, when: start != nil) }
   }
 
   /// Throws (69) if the budget has no room for whole pulls of lists whose first incremental page upstream refused. Such
   /// a filter may be refused in each sync.
-  func expectRoom(forWhole refusals: [String: [ListRefusal]], in session: PullSession) async throws {
+  func expectRoom(forWhole refusals: [String: [ListRefusal]]) async throws {
     var requests = 0
     for (index, list) in lists.enumerated() {
       let name = list.resources[0]
       guard let refusal = refusals[name]?.first, refusal.isStartRefused else { continue }
-      guard try await !mayPullWhole(index, after: &requests, in: session) else { continue }
+      guard try await !mayPullWhole(index, after: &requests) else { continue }
       throw Failure(
         .unreachable, step: "pull \(name) whole", subject: baseURL,
         cause: "upstream refused an incremental pull (\(refusal.status)), and limit.budget has no room now",

@@ -37,7 +37,7 @@ struct AnotherListTests {
     }
     let next = try await folder.define([second])
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
-    let record = try await next.begin(at: noon).record
+    let record = try await next.begin(at: noon)
     try await Pull(cache: next).pages(second, pages: paired(people))
     let found = try #require(try await next.compare().first)
     #expect(found.listChanged && found.missing == 2 && found.skipped == 2)

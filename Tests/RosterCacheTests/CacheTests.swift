@@ -31,12 +31,12 @@ struct CacheTests {
   @Test("2: a sync that was running when its process died is interrupted at the next start")
   func interrupted() async throws {
     let cache = try await folder.define()
-    let report = try await cache.begin(at: noon).record
+    let report = try await cache.begin(at: noon)
     await cache.close()
     let next = try await folder.define()
     let found = try #require(try await next.facts().last)
     #expect(found.id == report.id && found.outcome == .interrupted && found.exit == nil)
-    #expect(try await next.begin(at: noon).record.id == report.id + 1)
+    #expect(try await next.begin(at: noon).id == report.id + 1)
     await next.close()
   }
 

@@ -62,7 +62,7 @@ import Testing
     #expect(empty.changes.isEmpty && empty.last == 0)
     #expect(isAnew(try await reader.changes(FeedRequest(since: 1))))
     func mirror(_ mark: String, titles: [String]) async throws {
-      let record = try await cache.begin(at: noon).record
+      let record = try await cache.begin(at: noon)
       let pull = Pull(cache: cache, validators: false)
       try await pull.pages(.character, pages: [people(1...3, mark: mark)])
       try await pull.pages(issue, pages: [titles.map { #"{"node":"\#($0)","title":"\#(mark)"}"# }])

@@ -176,7 +176,7 @@ extension Cache {
 
   /// The begin of a sync that pulls these pages of one resource, up to its comparison.
   func pull(_ resource: Resource = .character, pages: [[String]?]) async throws -> SyncRecord {
-    let record = try begin(at: noon).record
+    let record = try begin(at: noon)
     try await Pull(cache: self).pages(resource, pages: pages)
     _ = try compare()
     return record
@@ -191,7 +191,7 @@ extension Cache {
     _ resource: Resource, pages: [[String]?], answers: [String] = [],
     removal: RemovalDecision.Removal = .asDefined, at date: Date = noon
   ) async throws -> SyncRecord {
-    let record = try begin(at: date).record
+    let record = try begin(at: date)
     let pull = Pull(cache: self)
     try await pull.pages(resource, pages: pages)
     _ = try compare()

@@ -69,7 +69,7 @@ extension Cache {
   func mirror(
     _ resource: Resource, pages: [[String]], present: [GrowthRecord], kind: GrowthKind
   ) async throws -> SyncRecord {
-    let record = try begin(at: noon).record
+    let record = try begin(at: noon)
     let pull = Pull(cache: self)
     try await pull.pages(resource, pages: pages)
     _ = try compare()

@@ -25,7 +25,7 @@ struct IncrementalPullTests {
 
   /// The pages of an incremental pull; nil if upstream reports no change.
   static func pull(_ resource: Resource, pages: [[String]?], in cache: Cache) async throws -> SyncRecord {
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     await cache.pullIncrementally(resource.name, when: true)
     for (index, records) in pages.enumerated() {
       let address = "since /things?page=\(index + 1)"
@@ -248,7 +248,7 @@ struct IncrementalPullTests {
     let later = #"{"id":7,"name":8,"at":4}"#
     _ = try await Self.incremental(resource, pages: [[Self.thing(1, mark: 5)], [], [later]], mark: nil, in: cache)
     #expect(try folder.ask("SELECT page FROM rejects ORDER BY page") == ["-3", "2"])
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let known = try await cache.known(resource.name, addresses: [address(2)])
     try await cache.confirm(resource.name, pages: [ConfirmedPage(number: 3, page: try #require(known[address(2)]))])
     _ = try await cache.compare()

@@ -36,7 +36,7 @@ struct KeptFeedTests {
     var resource = Resource.character
     let cache = try await folder.define([resource])
     _ = try await cache.mirror([people(1...2), people(3...4)])
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await cache.append([Pull(cache: cache).received(resource, 1, people(1...2, mark: "!"))])
     try await cache.end(record, at: noon, history: ninetyDays)
     await cache.close()

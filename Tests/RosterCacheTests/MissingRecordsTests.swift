@@ -12,7 +12,7 @@ struct MissingRecordsTests {
   @Test("5, 11: with `ask` found records are updated, rejected ones keep their version, others are removed")
   func asked() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     #expect(try await cache.compare().first?.missing == 4)
     #expect(try await cache.missing("character", after: 3, limit: 2).map(\.key) == [.integer(4), .integer(5)])
@@ -45,7 +45,7 @@ struct MissingRecordsTests {
       #expect(try await cache.mirror(resource, pages: [nil, people(3...4)]).outcome == .unchanged)
       #expect(try await cache.absent().isEmpty)
       _ = try await cache.mirror(resource, pages: [nil, [person(3)]])
-      let record = try await cache.begin(at: noon).record
+      let record = try await cache.begin(at: noon)
       try await Pull(cache: cache).pages(resource, pages: [nil, nil])
       let found = try #require(try await cache.compare().first)
       #expect(found.missing == 1 && found.missingTwice == 1)
@@ -66,7 +66,7 @@ struct MissingRecordsTests {
     // Which page has the better one is not known when one of them goes: all are asked for whole.
     #expect(try await cache.known("character", addresses: [address(1), address(2)]).isEmpty)
     #expect(try await cache.mirror([[person(1), person(2)], [person(3)]]).changed == 1)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [[person(1), person(3, mark: "?")], nil])
     #expect(try await cache.compare().first?.repeats == 1)
     // 2 is removed: a request did not find it. 3 is on a later page, which is unchanged.
@@ -107,7 +107,7 @@ struct MissingRecordsTests {
       let pages = upstream.map { page in page.keys.sorted().map { person(Int64($0), mark: page[$0] ?? "") } }
       let now = upstream.reduce(into: [:]) { $0.merge($1) { $1 } }
       let missing = Set(rows.keys).subtracting(now.keys)
-      let record = try await cache.begin(at: noon).record
+      let record = try await cache.begin(at: noon)
       try await Pull(cache: cache).pages(resource, pages: pages)
       let found = try #require(try await cache.compare().first)
       #expect(found.distinct == now.count && found.repeats == 0 && found.missing == missing.count, "sync \(sync)")

@@ -69,7 +69,7 @@ struct OlderCacheTests {
     #expect(try folder.ask("PRAGMA user_version") == ["\(older.version)"])
     let facts = try await cache.facts()
     #expect(facts.older == .read && facts.snapshot == nil)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     #expect(try folder.ask(older.records) == records)
     try await cache.end(record, at: noon, history: ninetyDays)
     #expect(try folder.ask(older.records) == records && !files().contains("roster.db.published"))
@@ -137,7 +137,7 @@ struct OlderCacheTests {
   func resumed() async throws {
     try take(Self.all[2])
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await cache.append([Pull(cache: cache).received(.character, 1, people(1...2))])
     try await cache.end(record, at: noon, history: ninetyDays)
     await cache.close()

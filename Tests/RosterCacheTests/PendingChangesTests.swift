@@ -104,7 +104,7 @@ struct PendingChangesTests {
   @Test("12, 51: pending shows the removals that the guard held back, except records found by key")
   func guarded() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
-    var record = try await cache.begin(at: noon).record
+    var record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [nil, [person(9)]])
     _ = try await cache.compare()
     try await cache.concludePull(of: record.id, isGuarded: true, [:])
@@ -113,7 +113,7 @@ struct PendingChangesTests {
     await cache.close()
     #expect(try folder.pending().lines() == ["character added 9"] + gone)
     let next = try await folder.define()
-    record = try await next.begin(at: noon).record
+    record = try await next.begin(at: noon)
     // It begins with what was kept, and has asked for nothing yet.
     #expect(try folder.pending().lines() == ["character added 9"] + gone)
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
@@ -126,7 +126,7 @@ struct PendingChangesTests {
     let shown = ["character added 9", "character changed 4 name status", "character removed 3", "character removed 6"]
     #expect(try folder.pending().lines() == shown)
     // No record is removed if not all of them could be requested.
-    record = try await next.begin(at: noon).record
+    record = try await next.begin(at: noon)
     try await Pull(cache: next).pages(.character, pages: [nil, [person(9)]])
     _ = try await next.compare()
     let kept = try await next.tried(record, decisions: ["character": .init(.keepsAll)], at: noon, history: ninetyDays)
@@ -241,7 +241,7 @@ struct PendingChangesTests {
     try await pull.pages(.character, pages: paired(people(1...6)))
     _ = try await cache.compare()
     try await cache.concludePull(of: 1, isGuarded: true, [:])
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let later = noon.addingTimeInterval(600)
     let known = try await cache.known("character", addresses: [address(1), address(2)])
     #expect(known.values.allSatisfy { $0.state == .guarded })

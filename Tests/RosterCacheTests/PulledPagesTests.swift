@@ -31,7 +31,7 @@ struct PulledPagesTests {
     await cache.close()
     for name in try other.names() { try folder.write(other.bytes(name), to: name) }
     let next = try await folder.define()
-    let record = try await next.begin(at: noon).record
+    let record = try await next.begin(at: noon)
     let known = try await next.known("character", addresses: (1...4).map(address))
     #expect(known.count == 3)
     let page = try #require(known[address(3)])
@@ -51,7 +51,7 @@ struct PulledPagesTests {
     let cache = try await broken()
     try await cache.enlargeTemporaryTables()
     #expect(try await cache.temporaryPages > 256)
-    var record = try await cache.begin(at: noon).record
+    var record = try await cache.begin(at: noon)
     if let exit {
       record.exit = exit
       try await cache.end(record, at: noon, history: ninetyDays)
@@ -198,7 +198,7 @@ struct PulledPagesTests {
   @Test("18, 40: after drift nothing of the pull is left, and no published page is requested conditionally")
   func discarded() async throws {
     let cache = try await folder.mirrored(paired(people(1...4)))
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [nil, people([2, 3])])
     #expect(try await cache.compare().first?.repeats == 1)
     try await cache.discard("character")

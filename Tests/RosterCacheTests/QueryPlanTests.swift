@@ -71,7 +71,7 @@ struct QueryPlanTests {
     }
     _ = try await cache.absent()
     let later = noon.addingTimeInterval(400 * 86_400)
-    try await cache.end(cache.begin(at: later).record, at: later, history: ninetyDays)
+    try await cache.end(cache.begin(at: later), at: later, history: ninetyDays)
     await cache.close()
   }
 
@@ -117,7 +117,7 @@ struct QueryPlanTests {
     let cache = try await folder.define([resource])
     let records = GrowthKind.rejected.after(60)
     _ = try await cache.mirror(resource, pages: records.pages)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let known = try await cache.known("thing", addresses: (1...3).map(address))
     #expect(known.count == 3)
     let ordered = known.values.sorted { $0.address < $1.address }

@@ -40,7 +40,7 @@ struct ReaderGrowthTests {
   private func pruningSteps(_ count: Int, history: Duration) async throws -> (steps: Int, folder: Folder) {
     let folder = Folder()
     let cache = try await filled(folder, count: count)
-    var record = try await cache.begin(at: noon).record
+    var record = try await cache.begin(at: noon)
     (record.outcome, record.finishedAt) = (.failed, noon.rfc3339)
     let steps = Steps()
     await cache.count(steps)

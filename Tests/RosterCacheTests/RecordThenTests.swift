@@ -55,7 +55,7 @@ import Testing
   func away() async throws {
     func mirror(_ resources: [Resource], mark: String, number: Double) async throws {
       let cache = try await folder.define(resources)
-      let record = try await cache.begin(at: day(number)).record
+      let record = try await cache.begin(at: day(number))
       for resource in resources { try await Pull(cache: cache).pages(resource, pages: [[person(1, mark: mark)]]) }
       _ = try await cache.compare()
       _ = try await cache.publish(record, decisions: [:], at: day(number), history: ninetyDays)

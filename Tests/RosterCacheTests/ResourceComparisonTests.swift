@@ -18,7 +18,7 @@ struct ResourceComparisonTests {
     let signs = Mutex(0)
     let cache = try await folder.define { signs.withLock { $0 += 1 } }
     for mark in ["", "!"] {
-      let record = try await cache.begin(at: noon).record
+      let record = try await cache.begin(at: noon)
       try await Pull(cache: cache).pages(.character, pages: paired(people(1...6, mark: mark)))
       signs.withLock { $0 = 0 }
       _ = try await cache.compare()
@@ -38,7 +38,7 @@ struct ResourceComparisonTests {
       }
     }
     _ = try await cache.mirror(paired(people(1...6)))
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: paired(people(3...8, mark: "!")))
     running.withLock { $0 = (cache, sign) }
     await #expect(throws: CancellationError.self) { _ = try await cache.compare() }
@@ -78,7 +78,7 @@ struct ResourceComparisonTests {
   @Test("17, 18: a key on a page that lists the same keys as before and on another page is counted once")
   func relisted() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let changed = paired(people(1...4, mark: "!"))
     // One of the pages is unchanged.
     let kept = try await compare(cache, [nil, changed[1], people([5, 3])])
@@ -99,7 +99,7 @@ struct ResourceComparisonTests {
   @Test("17: the last occurrence of a key wins, also if its page lists the same keys as before")
   func relistedLater() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let found = try await compare(cache, [[person(1), person(4, mark: "?")]] + paired(people(3...6, mark: "!")))
     #expect(found.distinct == 5 && found.repeats == 1 && found.missing == 1)
     #expect(try await cache.publish(record).changed == 4)
@@ -118,7 +118,7 @@ struct ResourceComparisonTests {
       try await Pull(cache: cache).pages(alive, pages: pages)
       return try #require(try await cache.compare().first)
     }
-    var first = try await cache.begin(at: noon).record
+    var first = try await cache.begin(at: noon)
     for moved in [gone(1), faulty(1)] {
       let found = try await compare([[person(1), person(2)], [person(4), moved]])
       #expect(found.distinct == 3 && found.skipped + found.rejected == 1 && found.passedRepeats == 1)
@@ -138,10 +138,10 @@ struct ResourceComparisonTests {
   @Test("17: pages that an earlier sync left and this one did not reach are not part of the pull")
   func beyond() async throws {
     let cache = try await folder.mirrored(paired(people(1...6)))
-    let broken = try await cache.begin(at: noon).record
+    let broken = try await cache.begin(at: noon)
     try await cache.append([Pull(cache: cache).received(.character, 4, [person(9), "{}"])])
     try await cache.end(broken, at: noon, history: ninetyDays)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let found = try await compare(cache, [nil, nil])
     #expect(found.distinct == 4 && found.missing == 2 && found.rejected == 0 && found.pages == 2)
     let written = try await cache.publish(record)
@@ -165,7 +165,7 @@ struct ResourceComparisonTests {
   @Test("5: rejects of a page that is transferred again are those of its new body")
   func rejectsAgain() async throws {
     let cache = try await folder.define()
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     #expect(try await compare(cache, [[person(1)], [#"{"id":7,"name":1}"#]]).rejected == 1)
     let found = try await compare(cache, [[person(1)], [person(2)]])
     #expect(found.rejected == 0 && found.distinct == 2 && found.pages == 2)
@@ -178,7 +178,7 @@ struct ResourceComparisonTests {
   func staleAnswer(isRestarted: Bool) async throws {
     var cache = try await folder.define()
     _ = try await cache.mirror(paired(people(1...4)))
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     #expect(try await compare(cache, [people(1...2)]).missing == 2)
     try await Pull(cache: cache).answers(.character, records: [person(3), #"{"id":4,"name":1}"#])
     #expect(try await cache.missing("character", after: 0, limit: 9).isEmpty)

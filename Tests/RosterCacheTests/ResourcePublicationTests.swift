@@ -31,7 +31,7 @@ struct ResourcePublicationTests {
 
   /// Moves the numbers of pages and keeps their addresses, as with a style whose pages name the next one.
   private func move(_ cache: Cache, to numbers: [Int: Int]) async throws {
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let known = try await cache.known("character", addresses: numbers.keys.map(address))
     try await cache.append([Pull(cache: cache).received(.character, 1, [person(9)], address: "/new")])
     try await cache.confirm(
@@ -70,7 +70,7 @@ struct ResourcePublicationTests {
   @Test("5, 9: if only the place of rejects in the list changed, a new snapshot is published")
   func onlyRejectsMove() async throws {
     let cache = try await folder.mirrored([["7"], [person(1), "{}"]], removal: .keepsAll)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let known = try await cache.known("character", addresses: [address(2)])
     try await cache.confirm("character", pages: [ConfirmedPage(number: 1, page: try #require(known[address(2)]))])
     _ = try await cache.compare()

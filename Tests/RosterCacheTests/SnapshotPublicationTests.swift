@@ -53,7 +53,7 @@ struct SnapshotPublicationTests {
     let cache = try await folder.define()
     let start = noon.addingTimeInterval(60)
     for isLying in [false, true] {
-      let record = try await cache.begin(at: start).record
+      let record = try await cache.begin(at: start)
       if isLying { try await cache.distrust("character") }
       try await Pull(cache: cache).pages(.character, pages: paired(people(1...3, mark: isLying ? "!" : "")))
       _ = try await cache.compare()
@@ -207,7 +207,7 @@ struct SnapshotPublicationTests {
     _ = try await cache.mirror(pages)
     _ = try await cache.mirror(pages.map { _ in nil })
     try emptyLog()
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     if confirmed {
       try await Pull(cache: cache).pages(.character, pages: pages.map { _ in nil })
     } else {
@@ -257,7 +257,7 @@ struct SnapshotPublicationTests {
     ]
     let all: [Resource] = [.character, .location, .episode]
     let cache = try await folder.define(all)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     let pull = Pull(cache: cache)
     try await pull.pages(.character, pages: paired(people(1...3)))
     try await pull.pages(.location, pages: [places])
@@ -278,7 +278,7 @@ struct SnapshotPublicationTests {
     let fewer: [Resource] = [.episode, issue]
     let next = try await folder.define(fewer)
     #expect(try folder.ask("SELECT count(*) FROM characters") == ["3"])
-    let second = try await next.begin(at: noon).record
+    let second = try await next.begin(at: noon)
     try await Pull(cache: next).pages(.episode, pages: [nil])
     try await Pull(cache: next).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await next.compare()

@@ -10,7 +10,7 @@ struct SyncsTests {
   @Test("2: a sync that failed leaves its row with every column")
   func failed() async throws {
     let cache = try await folder.define()
-    var report = try await cache.begin(at: noon).record
+    var report = try await cache.begin(at: noon)
     #expect(report == SyncRecord(id: 1, startedAt: noon.rfc3339))
     #expect(try await cache.facts().last == nil)
     report.outcome = .failed
@@ -41,7 +41,7 @@ struct SyncsTests {
   func conclusive() async throws {
     let cache = try await folder.define()
     for outcome in [SyncRecord.Outcome.failed, .cancelled, .interrupted] {
-      var record = try await cache.begin(at: noon).record
+      var record = try await cache.begin(at: noon)
       (record.outcome, record.finishedAt) = (outcome, noon.rfc3339)
       if outcome == .failed { (record.exit, record.error) = (69, "cannot pull page 1") }
       try await cache.end(record, at: noon, history: ninetyDays)
@@ -61,11 +61,11 @@ struct SyncsTests {
     _ = try await cache.mirror([[person(1, mark: "!")]], at: at(1))
     _ = try await cache.mirror([[person(1, mark: "?")]], at: at(2))
     for day in 3...5 {
-      let report = try await cache.begin(at: at(Double(day))).record
+      let report = try await cache.begin(at: at(Double(day)))
       try await cache.end(report, at: at(Double(day)), history: ninetyDays)
     }
     #expect(try folder.ask("SELECT id FROM syncs") == ["1", "2", "3", "4", "5", "6"])
-    let report = try await cache.begin(at: at(94.5)).record
+    let report = try await cache.begin(at: at(94.5))
     try await cache.end(report, at: at(94.5), history: ninetyDays)
     #expect(try folder.ask("SELECT id FROM syncs") == ["3", "6", "7"])
     #expect(try folder.ask("SELECT id FROM changes") == ["2"])
@@ -78,7 +78,7 @@ struct SyncsTests {
     let cache = try await folder.define()
     for day in days + [day] {
       let date = noon.addingTimeInterval(day * 86_400)
-      try await cache.end(try await cache.begin(at: date).record, at: date, history: ninetyDays)
+      try await cache.end(try await cache.begin(at: date), at: date, history: ninetyDays)
     }
     await cache.close()
     return try folder.ask("SELECT id FROM syncs ORDER BY id")
@@ -114,7 +114,7 @@ struct SyncsTests {
     await cache.noteFailedStart(report)
     try other.execute("ROLLBACK")
     other.close()
-    #expect(try await cache.begin(at: noon).record.id == 3)
+    #expect(try await cache.begin(at: noon).id == 3)
     #expect(try folder.ask("SELECT id || outcome FROM syncs ORDER BY id") == ["1published", "2failed", "3running"])
     await cache.close()
   }
@@ -122,7 +122,7 @@ struct SyncsTests {
   @Test("2: a row with the same id in another file belongs to another sync and stays unchanged")
   func sameID() async throws {
     let cache = try await folder.define()
-    var report = try await cache.begin(at: noon).record
+    var report = try await cache.begin(at: noon)
     let other = try Database(path: folder.cache, access: .writer)
     try other.keepLog()
     try other.execute("UPDATE syncs SET started_at = '2001-01-01T00:00:00.000Z', outcome = 'published'")

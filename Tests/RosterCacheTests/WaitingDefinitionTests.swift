@@ -219,7 +219,7 @@ struct WaitingDefinitionTests {
     // A resource may have the name of a temporary table.
     let first = [named("a", table: "answers"), named("b", table: "missing"), named("c", table: "came")]
     let cache = try await folder.define(first)
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     for resource in first {
       try await Pull(cache: cache).pages(resource, pages: [[#"{"id":1,"name":"\#(resource.name)"}"#]])
     }
@@ -229,7 +229,7 @@ struct WaitingDefinitionTests {
     let second = [named("a", table: "MISSING"), named("b", table: "came")]
     let next = try await folder.define(second)
     #expect(try folder.ask("SELECT name FROM answers UNION ALL SELECT name FROM missing") == ["a", "b"])
-    let last = try await next.begin(at: noon).record
+    let last = try await next.begin(at: noon)
     for resource in second {
       try await Pull(cache: next).pages(resource, pages: [[#"{"id":1,"name":"\#(resource.name)"}"#]])
     }
@@ -248,7 +248,7 @@ struct WaitingDefinitionTests {
   @Test("56: an added and a removed resource stay unchanged until a sync publishes, also beside a changed one")
   func comesAndGoes() async throws {
     let cache = try await folder.define([.character, issue])
-    let record = try await cache.begin(at: noon).record
+    let record = try await cache.begin(at: noon)
     try await Pull(cache: cache).pages(.character, pages: [people])
     try await Pull(cache: cache).pages(issue, pages: [[#"{"node":"a","title":"Bug"}"#]])
     _ = try await cache.compare()
@@ -258,7 +258,7 @@ struct WaitingDefinitionTests {
     #expect(try folder.ask("SELECT name FROM resources ORDER BY 1") == ["character", "issue"])
     #expect(try folder.ask("SELECT records || (SELECT count(*) FROM removed) FROM cache_info") == ["40"])
     let before = try feed()
-    let second = try await next.begin(at: noon).record
+    let second = try await next.begin(at: noon)
     try await Pull(cache: next).pages(ranked, pages: [people])
     try await Pull(cache: next).pages(.location, pages: [[]])
     _ = try await next.compare()

@@ -145,7 +145,9 @@ extension Cache {
     }
   }
 
-  func lastWholePull(of resource: String) throws -> Date? {
+  /// Time of the last whole pull of a resource with one list. If it is not noted, or the resource is a child, the time
+  /// of the last published or unchanged sync. nil without one.
+  package func lastWholePull(of resource: String) throws -> Date? {
     try perform("read the history") { database in
       try database.first(
         """
@@ -157,7 +159,9 @@ extension Cache {
     }
   }
 
-  func differs(_ page: PageBody) throws -> Bool {
+  /// True if the records of a transferred page differ from its stored records. The rest of the body does not
+  /// matter.
+  package func differs(_ page: PageBody) throws -> Bool {
     try performPull("compare a page with its stored records") { database, _ in
       let index = try self.index(of: page.resource)
       guard try hasStoredKeys(page, isText: plans[index].hasTextKeys, in: database) else { return true }

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import RosterCore
+package import FoundationEssentials
+package import RosterCore
 internal import RosterDecode
 
 extension Cache {
@@ -9,7 +9,9 @@ extension Cache {
       interruption: interruption, tick: tick)
   }
 
-  func stageParents(_ resource: String, decision: RemovalDecision) throws {
+  /// Notes the parents that this pull adds, or changes so that lists of their children depend on it, and those that the
+  /// publication will remove. Call it when the resource was compared, and its missing records were asked for.
+  package func stageParents(_ resource: String, decision: RemovalDecision) throws {
     try performPull("find the parents of lists") { database, file in
       let index = try self.index(of: resource)
       let data = data(database, file: file)
@@ -18,8 +20,14 @@ extension Cache {
     }
   }
 
+  /// Decides which lists of a child this sync requests, and which of them it pulls whole. Lists that an
+  /// interrupted sync has pulled to their end become part of the pull.
+  /// - Parameters:
+  ///   - maxAge: Largest age of such a list that is used although the definition has no `changed`.
+  ///   - permits: True if the budget has room for that number of requests.
+  /// - Returns: The whole pulls for which it has none, and the pages of lists of the interrupted sync.
   @discardableResult
-  func planLists(
+  package func planLists(
     of resource: String, at now: Date, maxAge: Duration, permits: @Sendable (Int) -> Bool
   ) throws -> PlannedLists {
     try performPull("choose the lists to request") { database, file in
@@ -106,7 +114,8 @@ extension Cache {
     planned.earliestReceivedAt = min(planned.earliestReceivedAt ?? list.endedAt, list.endedAt)
   }
 
-  func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
+  /// Lists to request, in the order of their numbers.
+  package func wantedLists(of resource: String, after number: Int64, limit: Int) throws -> [WantedList] {
     try performPull("read the lists to request") { database, _ in
       let index = try self.index(of: resource)
       return try database.rows(
@@ -124,7 +133,8 @@ extension Cache {
     }
   }
 
-  func endLists(_ ends: [ListEnd]) throws {
+  /// Ends lists. The pages of a complete one are kept until they are published.
+  package func endLists(_ ends: [ListEnd]) throws {
     guard !ends.isEmpty else { return }
     try performPull("keep pulled lists") { database, file in
       try database.transaction("BEGIN") {
@@ -169,7 +179,9 @@ extension Cache {
       """, list, Value(end.receivedAt ?? Date(timeIntervalSince1970: 0)), Value(question))
   }
 
-  func pullAgain(_ resource: String, places: [ListPlace], asksWhole: Bool) throws {
+  /// Requests lists again, because their pages did not fit together.
+  /// - Parameter asksWhole: True if upstream refused to continue their incremental pulls instead.
+  package func pullAgain(_ resource: String, places: [ListPlace], asksWhole: Bool = false) throws {
     for place in places { try discard(resource, in: place, keepsPublished: asksWhole) }
     try performPull("request lists again") { database, _ in
       for place in places {
@@ -183,7 +195,8 @@ extension Cache {
     }
   }
 
-  func listCounts(of resource: String) throws -> ListCounts {
+  /// Numbers of lists of a child in this sync.
+  package func listCounts(of resource: String) throws -> ListCounts {
     try performPull("count lists") { database, _ in
       let index = try self.index(of: resource)
       var counts = ListCounts()
@@ -213,7 +226,8 @@ extension Cache {
     }
   }
 
-  func failedLists(of resource: String, limit: Int) throws -> [FailedList] {
+  /// The first failed lists of this pull, and the first vanished ones.
+  package func failedLists(of resource: String, limit: Int) throws -> [FailedList] {
     try performPull("list failed lists") { database, _ in
       let index = try index(of: resource)
       let parent = plans[index].resource.each?.parent ?? ""

@@ -3,7 +3,12 @@ internal import RosterCore
 internal import RosterDecode
 
 extension Cache {
-  func compare(
+  /// Compares the complete lists of a resource with the snapshot. Every page is a sign of life. Throws
+  /// CancellationError if `interruptPublish` or a cancelled task ended it.
+  /// - Parameter drift: The reason why the pages of a list do not fit together; nil if they fit. Its arguments are the
+  ///   comparison of the list, and the number of records that upstream reports for a list of a child.
+  /// - Returns: The sums over all lists, and the lists with a drift.
+  package func compare(
     _ resource: String, drift: @Sendable (ResourceComparison, Int?) -> String?
   ) throws -> (found: ResourceComparison, drifts: [ListDrift]) {
     let result = try performPull("compare the pull with the snapshot") { database, file in
@@ -82,7 +87,8 @@ extension Cache {
     try StagingTables.forgetAnswers(of: index, in: database)
   }
 
-  func missing(
+  /// The missing records of the last comparison that no kept answer has, by ascending id.
+  package func missing(
     _ resource: String, list: Int64 = 0, after id: Int64, limit: Int
   ) throws -> [MissingRecord] {
     try performPull("list missing records") { database, _ in
@@ -97,7 +103,11 @@ extension Cache {
     }
   }
 
-  func keep(_ answer: PageBody, notFound: [String]) throws {
+  /// Keeps an answer of `by_key`, scanned as an answer, for this sync. Its records are kept in the snapshot and
+  /// updated. A record that cannot be stored keeps its last good version. Records that were not requested are
+  /// ignored. No later sync uses the answer.
+  /// - Parameter notFound: The keys that upstream does not have, by this answer.
+  package func keep(_ answer: PageBody, notFound: [String]) throws {
     try performPull("keep records asked for by key") { database, file in
       let index = try self.index(of: answer.resource)
       let isText = plans[index].hasTextKeys
@@ -116,7 +126,9 @@ extension Cache {
     }
   }
 
-  func seenKeys(_ resource: String, list: Int64, limit: Int) throws -> [MissingRecord.Key] {
+  /// Keys of storable records on the last page that this sync received. Without such a page: of one that an
+  /// interrupted sync received, else of an unchanged one.
+  package func seenKeys(_ resource: String, list: Int64, limit: Int) throws -> [MissingRecord.Key] {
     try performPull("read what was pulled") { database, file in
       let index = try self.index(of: resource)
       let isText = plans[index].hasTextKeys
@@ -140,8 +152,10 @@ extension Cache {
     }
   }
 
+  /// A list of a child whose pages in this sync have a storable record, for a control question. nil if no list
+  /// has one.
   /// With `ask`, a page of an incremental pull has keys that upstream may not have any more.
-  func seenList(of resource: String) throws -> WantedList? {
+  package func seenList(of resource: String) throws -> WantedList? {
     try performPull("find a pulled list") { database, file in
       let index = try self.index(of: resource)
       let since = plans[index].resource.since
@@ -169,7 +183,10 @@ extension Cache {
     }
   }
 
-  func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> LatestKeys? {
+  /// Keys for a control question: of the records of the snapshot that changed last, in this list, else in one
+  /// other list. Records that this pull misses are left out. A record that the last whole pull missed comes last,
+  /// because upstream has probably deleted it. nil if no record is left.
+  package func latestKeys(_ resource: String, in place: ListPlace, limit: Int) throws -> LatestKeys? {
     try performPull("read the latest records") { database, _ -> LatestKeys? in
       let index = try self.index(of: resource)
       let tables = schema.tables[index]
@@ -208,7 +225,8 @@ extension Cache {
     return facts.flatMap { ParentValues(json: $0.utf8) } ?? ParentValues([])
   }
 
-  func notFound(_ resource: String) throws -> Int {
+  /// Number of records of the snapshot that incremental pulls asked `by_key` for and that it did not find.
+  package func notFound(_ resource: String) throws -> Int {
     try performPull("count missing records") { database, _ in
       let index = try self.index(of: resource)
       let isAsked = "(list = 0 OR list IN (SELECT l.list FROM temp.lists l WHERE l.start IS NOT NULL))"
@@ -220,7 +238,8 @@ extension Cache {
     }
   }
 
-  func listsToAskFor(_ resource: String) throws -> [WantedList] {
+  /// The lists of a child with records that `by_key` is asked for, with the values of their parents.
+  package func listsToAskFor(_ resource: String) throws -> [WantedList] {
     try performPull("list missing records") { database, _ in
       let index = try self.index(of: resource)
       let definition = plans[index].resource

@@ -1,13 +1,21 @@
-internal import FoundationEssentials
-internal import RosterCore
+package import FoundationEssentials
+package import RosterCore
 internal import RosterDecode
 
 extension Cache {
-  func tried(
+  /// Ends a sync that is not meant to publish. Counts what it would have changed, keeps its pulled pages for the next
+  /// sync, and writes its row.
+  ///
+  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it.
+  /// - Parameters:
+  ///   - report: Its exit and error are written unchanged. The result is the written row, with the outcome `tried`.
+  ///   - decisions: As in `publish`.
+  package func tried(
     _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
+    try expectComparisons()
     var report = try sum(report, decisions: decisions)
     try concludePull(of: report.id, isGuarded: false, isDryRun: true, decisions)
     report.outcome = .tried
@@ -17,9 +25,13 @@ extension Cache {
     return report
   }
 
-  /// - Parameter isDryRun: True if the next sync must ask upstream for each of the pages again, as after the removal
-  ///   guard.
-  func concludePull(
+  /// Keeps the composition of a whole pull, so that readers can compare it with the snapshot.
+  /// - Parameters:
+  ///   - isGuarded: True if the removal guard stopped the pull: the next sync pulls its pages without a validator
+  ///     again.
+  ///   - isDryRun: True if the next sync must ask upstream for each of the pages again, as after the guard.
+  ///   - decisions: The decisions of the publication about missing records, if it made any.
+  package func concludePull(
     of sync: Int64, isGuarded: Bool, isDryRun: Bool = false, _ decisions: [String: RemovalDecision]
   ) throws {
     try performPull("keep pulled pages") { _, file in

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import RosterCore
+package import RosterCore
 internal import RosterDecode
 
 extension SinceHistory {
@@ -17,7 +17,8 @@ extension SinceHistory {
 
 /// Facts of the cache for incremental pulls.
 extension Cache {
-  func sinceHistory(of resource: String) throws -> SinceHistory {
+  /// Facts of earlier pulls of a resource with `since`.
+  package func sinceHistory(of resource: String) throws -> SinceHistory {
     try performPull("read the mark") { database, _ in
       guard let list = try ListID(resource, in: database) else {
         return SinceHistory(mark: nil, wholeAt: nil, isSameQuestion: false)
@@ -28,7 +29,8 @@ extension Cache {
     }
   }
 
-  func wholeRequests(of resource: String) throws -> Int {
+  /// Number of requests of the last whole pull of a resource. Its pages replace a row that `history` has ended.
+  package func wholeRequests(of resource: String) throws -> Int {
     try performPull("read the last whole pull") { database, _ in
       try database.count(
         """
@@ -48,7 +50,8 @@ extension Cache {
     }
   }
 
-  func pullIncrementally(_ resource: String, when isIncremental: Bool) {
+  /// Says whether this sync pulls only the records of a resource that changed.
+  package func pullIncrementally(_ resource: String, when isIncremental: Bool) {
     if isIncremental { pull.incremental.insert(resource) } else { pull.incremental.remove(resource) }
   }
 

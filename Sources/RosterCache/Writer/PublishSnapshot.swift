@@ -1,14 +1,24 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import Logging
-internal import RosterCore
+package import RosterCore
 internal import RosterDecode
 
 extension Cache {
-  func publish(
+  /// Publishes the pulled pages of this sync as the snapshot, all resources in one transaction with the sync's own row,
+  /// and deletes expired history. If nothing is new, it writes only that row and those of `sync_resources`. Throws (70)
+  /// unless each resource was compared.
+  ///
+  /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it: then nothing has changed.
+  /// - Parameters:
+  ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
+  ///   - decisions: Decisions by the names of resources. A missing resource has the default.
+  ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
+  package func publish(
     _ report: SyncRecord, decisions: [String: RemovalDecision], at now: @autoclosure @escaping @Sendable () -> Date,
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
+    try expectComparisons()
     try verifyNotReplaced(includingWAL: true)
     _ = try pulledPages("publish the snapshot")
     let published = try Schema(plans.map(\.resource))

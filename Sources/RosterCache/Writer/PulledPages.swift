@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import Logging
 package import RosterCore
 internal import RosterDecode
@@ -13,7 +13,8 @@ extension Cache {
     get throws { try perform("read the cache") { try $0.pageDigest() } }
   }
 
-  func known(
+  /// The known facts of the pages of a list at these addresses. An address without known facts is left out.
+  package func known(
     _ resource: String, in place: ListPlace = ListPlace(), addresses: [String]
   ) throws -> [String: CachedPage] {
     if pull.isFresh { return [:] }
@@ -64,7 +65,8 @@ extension Cache {
     return try database.count("SELECT start IS NOT NULL FROM temp.lists WHERE list = ?1", .integer(list)) == 1
   }
 
-  func append(_ pages: [PageBody]) throws {
+  /// Keeps transferred pages with one append. A page replaces an earlier page of the same address.
+  package func append(_ pages: [PageBody]) throws {
     guard !pages.isEmpty else { return }
     for page in pages where page.place.number == 0 { pull.compared[page.resource] = nil }
     try performPull("keep pulled pages") { database, file in
@@ -89,7 +91,8 @@ extension Cache {
     return facts
   }
 
-  func confirm(_ resource: String, pages: [ConfirmedPage], in place: ListPlace = ListPlace()) throws {
+  /// Makes known pages part of this pull.
+  package func confirm(_ resource: String, pages: [ConfirmedPage], in place: ListPlace = ListPlace()) throws {
     guard !pages.isEmpty else { return }
     var pages = pages
     if pull.ignoresValidators(of: resource) { for index in pages.indices { pages[index].validator = Validator() } }
@@ -161,7 +164,10 @@ extension Cache {
     }
   }
 
-  func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
+  /// Drops the pulled pages of a resource, or of one of its lists, because they do not fit together. The sync
+  /// ignores its known pages from here on, so that the next pull requests every page whole.
+  /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
+  package func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
     // The only list of a resource is the resource.
     let place = place.flatMap { $0.number == 0 ? nil : $0 }
     pull.compared[resource] = nil
@@ -180,7 +186,9 @@ extension Cache {
     }
   }
 
-  func distrust(_ resource: String) throws {
+  /// Drops the pulled pages of a resource, and all pages that its validators confirmed: they lied. The validators
+  /// are not used until another definition or a fresh sync is published, even if this sync is not published.
+  package func distrust(_ resource: String) throws {
     pull.lying.insert(resource)
     try discard(resource)
     try performPull("note that validators lied") { database, _ in try noteLies(database) }
@@ -192,7 +200,8 @@ extension Cache {
     }
   }
 
-  func beginFresh() throws {
+  /// Begins a sync that transfers everything again: forgets the pages that an earlier one kept.
+  package func beginFresh() throws {
     try performPull("begin a fresh sync") { database, file in
       let lying = pull.lying
       try dropPulled(database, file: file)
@@ -349,7 +358,7 @@ extension Cache {
   }
 
   /// True if the snapshot has records of the list, whatever is known of its pages.
-  func hasRecords(_ resource: String, in place: ListPlace) throws -> Bool {
+  package func hasRecords(_ resource: String, in place: ListPlace) throws -> Bool {
     try perform("read the cache") { database in
       try database.count(
         "SELECT coalesce(sum(records), 0) FROM main.resource_lists WHERE resource = ?1 AND parent_id = ?2",
@@ -400,9 +409,13 @@ extension Cache {
 }
 
 extension Cache {
-  var pauses: RequestPauses { pull.pauses }
+  /// The pauses of requests since the oldest pulled page.
+  package var pauses: RequestPauses { pull.pauses }
 
-  func notePause(from start: Date, until end: Date, by question: String?) throws {
+  /// Notes that no request is allowed between these times, if an interrupted sync has pulled pages. The end of a whole
+  /// pull stays the last entry: its pages wait for a decision, not for requests.
+  /// - Parameter question: address of the question of `by_key` that brought the pause; nil if another answer did.
+  package func notePause(from start: Date, until end: Date, by question: String? = nil) throws {
     try performPull("note a pause of requests") { database, file in
       guard !file.hasConclusion else { return }
       try noteConfirmed(in: database)

@@ -1,8 +1,9 @@
-internal import RosterCore
+package import RosterCore
 internal import RosterDecode
 
 extension Cache {
-  func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {
+  /// The first records that cannot be stored, from the pages of the last `compare`. Long records are shortened.
+  package func rejected(_ resource: String, limit: Int) throws -> [RejectedRecord] {
     try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)
       var found: [RejectedRecord] = []
@@ -17,8 +18,8 @@ extension Cache {
     }
   }
 
-  /// The first rejected record of unknown key. nil if only answers of `by_key` have such records.
-  func firstOfUnknownKey(_ resource: String) throws -> RejectedRecord? {
+  /// The first rejected record of unknown key on the pages of the last `compare`.
+  package func firstOfUnknownKey(_ resource: String) throws -> RejectedRecord? {
     try performPull("list rejected records") { database, file in
       let index = try self.index(of: resource)
       var found: [RejectedRecord] = []

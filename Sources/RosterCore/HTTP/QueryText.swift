@@ -1,15 +1,13 @@
-import RosterCore
-
 /// Query strings in the form of HTML forms (RFC 3986 §3.4): everything but unreserved characters is percent-encoded.
-enum QueryText {
+package enum QueryText {
   /// - Parameter raw: Names of parameters whose values are sent as written.
-  static func adding(_ parameters: [(String, String)], raw: [String] = [], to url: String) -> String {
+  package static func adding(_ parameters: [(String, String)], raw: [String] = [], to url: String) -> String {
     if parameters.isEmpty { return url }
     return url + "?" + form(parameters, raw: raw)
   }
 
   /// `a=b&c=d`
-  static func form(_ parameters: [(String, String)], raw: [String] = []) -> String {
+  package static func form(_ parameters: [(String, String)], raw: [String] = []) -> String {
     parameters.map { name, value in
       "\(encoded(name))=\(raw.contains(name) ? written(value) : encoded(value))"
     }.joined(separator: "&")
@@ -22,7 +20,7 @@ enum QueryText {
   }
 
   /// The address with that parameter, which replaces parameters of the same name. The rest is unchanged.
-  static func setting(_ parameter: Request.Parameter, in url: String) -> String {
+  package static func setting(_ parameter: Request.Parameter, in url: String) -> String {
     let url = removing(parameter.name, from: url)
     let end = url.firstIndex(of: "#") ?? url.endIndex
     let mark = url[..<end].contains("?") ? "&" : "?"
@@ -30,7 +28,7 @@ enum QueryText {
   }
 
   /// The address without parameters of that name, however they are encoded.
-  static func removing(_ name: String, from url: String) -> String {
+  package static func removing(_ name: String, from url: String) -> String {
     removing(from: url) { parameter in
       parameter.utf8.prefix { $0 != UInt8(ascii: "=") }.percentDecoded(isForm: true).elementsEqual(name.utf8)
     }
@@ -38,7 +36,7 @@ enum QueryText {
 
   /// The address without the unwanted parameters, which `isUnwanted` gets in their encoded form; the rest is unchanged.
   /// The search uses bytes: an accent after a question mark would combine with it.
-  static func removing(from url: String, where isUnwanted: (Substring) -> Bool) -> String {
+  package static func removing(from url: String, where isUnwanted: (Substring) -> Bool) -> String {
     let bytes = url.utf8
     let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
     guard let mark = bytes[..<end].firstIndex(of: UInt8(ascii: "?")) else { return url }
@@ -50,5 +48,5 @@ enum QueryText {
   }
 
   /// Encodes a name, a value or one segment of a path.
-  static func encoded(_ text: String) -> String { text.percentEncoded(keeping: \.isUnreserved) }
+  package static func encoded(_ text: String) -> String { text.percentEncoded(keeping: \.isUnreserved) }
 }
