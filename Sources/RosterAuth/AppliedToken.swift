@@ -9,7 +9,7 @@ extension Token {
     for place in places { request.carry(value(at: place), at: place) }
   }
 
-  /// What `apply` puts into a request.
+  /// The secrets that `apply` puts into a request.
   package var sent: Response.SentToken {
     Response.SentToken(
       secrets.map { $0.reveal() }, parameters: places.compactMap { $0.carrier == .parameter ? $0.name : nil })

@@ -460,7 +460,7 @@ extension PageFetcher {
       isRateLimit ? .unreachable : rule.kind,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))"
         + UpstreamWords.clause(of: response, to: request, showsBody: true),
-      hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.retriesPages),
+      hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.isPassing),
       reason: isRateLimit ? .rateLimit : .status(response.status),
       retryAfter: pause?.duration)
     fault.concerned = pause.map { [.header($0.header)] } ?? []
@@ -549,16 +549,14 @@ extension Paging {
 }
 
 extension Failure {
-  /// Statuses that say nothing about the link of a resumed chain: upstream is out of reach, or refuses the token.
-  private static let statusesOfOutage: Set<Int> = [401, 408, 502, 503, 504]
-
   /// True if upstream's last answer shows that a resumed chain cannot go on with its link.
   /// - Parameter page: the request of the link. A failed token request does not concern it.
   fileprivate func endsResumption(at page: AffectedItem) -> Bool {
     guard concerned.contains(page), retryAfter == nil else { return false }
     return switch reason {
     case .malformed, .partialAnswer: true
-    case .status(let code): !Self.statusesOfOutage.contains(code)
+    // A 500 may be about the link. Other passing statuses and a refused token say nothing about it.
+    case .status(let code): code == 500 || code != 401 && !StatusRule(code).isPassing
     default: false
     }
   }

@@ -103,7 +103,11 @@ package struct RetryTable: Sendable, Equatable {
     case .malformed, .tooLarge:
       return malformed > 1 ? .giveUp : .after(backoff)
     case .status(let code):
-      return StatusRule(code).retriesPages ? .after(backoff) : .giveUp
+      switch StatusRule(code).pages {
+      case .never: return .giveUp
+      case .onceAtOnce: return attempt == 1 ? .again(after: .zero) : .giveUp
+      case .withBackoff: return .after(backoff)
+      }
     }
   }
 

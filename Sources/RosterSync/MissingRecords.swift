@@ -295,28 +295,22 @@ extension Sync {
     return answers
   }
 
-  /// A list with missing records, or the only one of a resource.
-  fileprivate struct AskedList {
-    var place = ListPlace()
-    var values = ParentValues([])
-    var isIncremental: Bool
-  }
-
-  private func lists(toAskFor plan: RecordPlan) async throws -> [AskedList] {
+  private func lists(toAskFor plan: RecordPlan) async throws -> [WantedList] {
     let name = plan.resource.name
-    guard plan.resource.each != nil else { return [AskedList(isIncremental: incremental.contains(name))] }
-    return try await cache.listsToAskFor(name).map(AskedList.init)
+    guard plan.resource.each == nil else { return try await cache.listsToAskFor(name) }
+    let start = lists.first { $0.resources.contains(name) }?.start
+    return [.only(from: start)]
   }
 
   /// Asks `by_key` for a key that it must find: one that this pull has seen in the list, else in another list. If
   /// it saw none, the latest record of the snapshot takes its place, of this list or of another one.
   private func askControl(
-    _ plan: RecordPlan, preferring list: AskedList, answers: inout KeyAnswers,
+    _ plan: RecordPlan, preferring list: WantedList, answers: inout KeyAnswers,
     by fetcher: PageFetcher
   ) async throws {
     let (name, limit) = (plan.resource.name, MissingRecords.controlKeys)
     // With `ask`, a page of an incremental pull has keys that upstream may not have any more.
-    let hasRecords = !list.isIncremental || plan.resource.since?.asks != true
+    let hasRecords = list.start == nil || plan.resource.since?.asks != true
     if hasRecords, case let keys = try await cache.seenKeys(name, list: list.place.number, limit: limit),
       !keys.isEmpty
     {
@@ -324,10 +318,11 @@ extension Sync {
         .control(keys, isConclusive: true, answers: &answers)
     } else if let other = plan.resource.each == nil ? nil : try await cache.seenList(of: name) {
       let keys = try await cache.seenKeys(name, list: other.place.number, limit: limit)
-      try await missing(plan, list: AskedList(other), by: fetcher)?
+      try await missing(plan, list: other, by: fetcher)?
         .control(keys, isConclusive: true, answers: &answers)
     } else if let latest = try await cache.latestKeys(name, in: list.place, limit: limit) {
-      let other = AskedList(place: list.place, values: latest.values, isIncremental: list.isIncremental)
+      var other = list
+      other.values = latest.values
       try await missing(plan, list: other, by: fetcher)?
         .control(latest.keys, isConclusive: latest.isOfList, answers: &answers)
     } else {
@@ -336,7 +331,7 @@ extension Sync {
   }
 
   private func missing(
-    _ plan: RecordPlan, list: AskedList, by fetcher: PageFetcher
+    _ plan: RecordPlan, list: WantedList, by fetcher: PageFetcher
   ) async throws -> MissingRecords? {
     let filled = plan.resource.each == nil ? plan.resource : try plan.resource.filled(with: list.values)
     guard let requests = KeyRequests(filled, baseURL: baseURL, template: plan.resource) else { return nil }
@@ -354,11 +349,5 @@ extension Sync {
     try machine.guardAsked(
       resource, leaving: try await cache.notFound(resource), maxRemoval: host.settings.maxRemoval,
       allowRemoval: mayRemove)
-  }
-}
-
-extension Sync.AskedList {
-  fileprivate init(_ list: WantedList) {
-    self.init(place: list.place, values: list.values, isIncremental: list.start != nil)
   }
 }

@@ -124,7 +124,9 @@ private let short = Duration.milliseconds(100)
 
   // MARK: The status
 
-  @Test("24: 408, 500, 502, 503 and 504 are retried with backoff", arguments: [408, 500, 502, 503, 504])
+  @Test(
+    "24: 408 and server errors that may pass are retried with backoff",
+    arguments: [408, 500, 502, 503, 504, 507, 520, 524, 529, 599])
   func passing(status: Int) async throws {
     try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
       let failure = await bench.failure()
@@ -135,7 +137,17 @@ private let short = Duration.milliseconds(100)
     }
   }
 
-  @Test("24: other statuses are not retried", arguments: [400, 403, 404, 410, 418, 501, 505])
+  @Test("24: a request for which it is too early is sent again once, at once")
+  func tooEarly() async throws {
+    try await withBench([.on(.page(1), .status(425))]) { upstream, bench in
+      let failure = await bench.failure()
+      #expect(failure?.kind == .unreachable && failure?.cause.contains("425") == true)
+      #expect(upstream.counts.pageRequests.count == 2)
+      #expect(bench.naps.delays == [.zero])
+    }
+  }
+
+  @Test("24: other statuses are not retried", arguments: [400, 403, 404, 410, 418, 501, 505, 511])
   func final(status: Int) async throws {
     try await withBench([.on(.page(1), .status(status))]) { upstream, bench in
       #expect(await bench.failure()?.kind == .badAnswer)

@@ -13,9 +13,9 @@ private func decide(
 
 @Suite struct RetryTableTests {
   @Test(
-    "24: connection, DNS, TLS, timeout, truncation and five statuses are retried with backoff",
+    "24: connection, DNS, TLS, timeout, truncation and passing statuses are retried with backoff",
     arguments: [.connection, .dns, .tls, .timeout, .truncated] as [Failure.Reason]
-      + [408, 500, 502, 503, 504].map(Failure.Reason.status))
+      + [408, 500, 502, 503, 504, 520, 529].map(Failure.Reason.status))
   func retried(reason: Failure.Reason) {
     let delays = (1...4).map { decide(reason, attempt: $0) }
     #expect(delays == [.again(after: .seconds(1)), .again(after: .seconds(2)), .again(after: .seconds(4)), .giveUp])

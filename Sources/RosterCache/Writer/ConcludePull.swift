@@ -15,7 +15,6 @@ extension Cache {
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
-    try expectComparisons()
     var report = try sum(report, decisions: decisions)
     try concludePull(of: report.id, isGuarded: false, isDryRun: true, decisions)
     report.outcome = .tried
@@ -50,8 +49,9 @@ extension Cache {
   var source: PullKey { PullKey(upstream, resources: schema.tables.map(\.resource)) }
 
   private func sum(_ report: SyncRecord, decisions: [String: RemovalDecision]) throws -> SyncRecord {
-    return try performPull("compare the pull with the snapshot") { database, file in
-      try interruptible(database) {
+    try performPull("compare the pull with the snapshot") { database, file in
+      try expectComparisons()
+      return try interruptible(database) {
         var report = report
         (report.pages, report.records, report.rejected, report.skipped) = (0, 0, 0, 0)
         let known = Set(plans.map(\.resource.name))

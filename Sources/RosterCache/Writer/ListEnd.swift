@@ -15,6 +15,13 @@ package struct WantedList: Sendable, Equatable {
   package var wholeAt: Date?
 }
 
+extension WantedList {
+  /// The only list of a resource without a parent.
+  package static func only(from start: SinceStart?) -> WantedList {
+    WantedList(place: ListPlace(), values: ParentValues([]), start: start)
+  }
+}
+
 /// The outcome of one child list in a pull.
 package struct ListEnd: Sendable, Equatable {
   /// The state of the list after its pull.

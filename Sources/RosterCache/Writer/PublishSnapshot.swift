@@ -18,9 +18,9 @@ extension Cache {
     history: Duration
   ) throws -> SyncRecord {
     try Task.checkCancellation()
-    try expectComparisons()
     try verifyNotReplaced(includingWAL: true)
     _ = try pulledPages("publish the snapshot")
+    try expectComparisons()
     let published = try Schema(plans.map(\.resource))
     database?.arm(interruption)
     defer { try? interruption.disarm() }

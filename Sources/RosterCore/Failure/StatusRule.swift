@@ -1,10 +1,18 @@
 /// The consequences of a status with which upstream refuses a request. A new status needs a line in `init`.
 /// docs/ARCHITECTURE.md names the other lists of statuses.
 package struct StatusRule: Sendable {
+  /// Whether a refused request is sent again.
+  package enum Repetition: Sendable {
+    case never
+    /// Without a delay, and only after the first attempt.
+    case onceAtOnce
+    case withBackoff
+  }
+
   /// The diagnosis that explains the status.
   package let trouble: Diagnosis.Kind
-  /// True if a page request is sent again.
-  package let retriesPages: Bool
+  /// Whether a page request is sent again.
+  package let pages: Repetition
   /// True if a token request is sent again.
   package let retriesTokens: Bool
 
@@ -18,20 +26,32 @@ package struct StatusRule: Sendable {
       case 202: Self(.serverError)
       case 404, 410: Self(.notFound)
       case 406: Self(.notAcceptable)
-      case 408, 500, 502, 503, 504: Self(.serverError, retriesPages: true, retriesTokens: true)
+      // Upstream refused to look at the request so early (RFC 8470 §5.2).
+      case 425: Self(.serverError, pages: .onceAtOnce)
       case 429: Self(.badRequest, retriesTokens: true)
-      case 500...599: Self(.serverError, retriesTokens: true)
+      // Upstream will not answer such a request at another time either.
+      case 501, 505, 506, 508, 510, 511: Self(.serverError, retriesTokens: true)
+      // An unknown status counts as the first one of its class (RFC 9110 §15), such as 520 of a proxy.
+      case 408, 500...599: Self(.serverError, pages: .withBackoff, retriesTokens: true)
       case 400...499: Self(.badRequest)
       default: Self(.otherStatus)
       }
   }
 
-  private init(_ trouble: Diagnosis.Kind, retriesPages: Bool = false, retriesTokens: Bool = false) {
+  private init(_ trouble: Diagnosis.Kind, pages: Repetition = .never, retriesTokens: Bool = false) {
     self.trouble = trouble
-    self.retriesPages = retriesPages
+    self.pages = pages
     self.retriesTokens = retriesTokens
   }
 
+  /// True if the same request may be answered at another time.
+  package var isPassing: Bool {
+    switch pages {
+    case .never: false
+    case .onceAtOnce, .withBackoff: true
+    }
+  }
+
   /// The kind, and thereby the exit code, of a sync that fails with the status on a page.
-  package var kind: Failure.Kind { retriesPages ? .unreachable : .badAnswer }
+  package var kind: Failure.Kind { isPassing ? .unreachable : .badAnswer }
 }
