@@ -165,6 +165,15 @@ struct TokenAnswerTableTests {
     #expect(next.endpoint.requests.all.count == 1)
   }
 
+  @Test("31: white space and line ends around a token belong to no token")
+  func edges() async throws {
+    let bench = try await Bench(
+      .oauth2ClientCredentials, credentials: Credentials(clientID: Secret("id"), clientSecret: Secret("s"))
+    ).inSync()
+    bench.endpoint.answer(200, body: #"{"access_token":" a1\r\n","expires_in":3600}"#)
+    #expect(try await bench.keeper.current()?.access == Secret("a1"))
+  }
+
   @Test("30: an endpoint that gives the same token again is asked at most twice for each expiry")
   func sameToken() async throws {
     let bench = try await Bench(
