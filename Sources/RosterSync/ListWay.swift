@@ -41,15 +41,15 @@ extension PullPlan.List {
 
   /// See `PullPlan.came`.
   mutating func came(
-    _ job: PullPlan.PageJob, facts: ListFacts, content: PageContent, isTransferred: Bool, isReused: Bool,
-    links: () -> NextLinks
+    _ job: PullPlan.PageJob, facts: ListFacts, content: PageContent, isTransferred: Bool, isTold: Bool,
+    isReused: Bool, links: () -> NextLinks
   ) throws(Failure) -> Bool {
     let page = job.page
     if page.isTrial, !page.isPromised, facts.records == 0 || edges.contain(content) {
       way = .ended
       return false
     }
-    if isTransferred, let first, facts.contradicts(first, inChain: isChain) {
+    if isTold, let first, facts.contradicts(first, inChain: isChain) {
       drifts("page \(page.number) reports \(facts.extent), page 1 reports \(first.extent)\(pageLength(facts, first))")
     }
     if job.isAnnounced { checkAnnounced(job, facts: facts, content: content) }

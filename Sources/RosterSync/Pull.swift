@@ -368,7 +368,8 @@ extension Pull {
     let isReused = !isTransferred && answered == nil
     guard
       try work.plan.came(
-        job, facts: facts, isTransferred: false, isReused: isReused, digest: known[0].digest, links: links)
+        job, facts: facts, isTransferred: false, isTold: isTransferred, isReused: isReused, digest: known[0].digest,
+        links: links)
     else { return }
     work.lists[job.list]?.isAfterEmpty = known[0].state == .published && facts.records == 0
     for (resource, page) in zip(list.resources, known) {

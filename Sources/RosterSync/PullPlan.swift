@@ -184,13 +184,16 @@ package struct PullPlan: Sendable {
   /// that the page is not needed. Throws if the page leads to an address that cannot be requested.
   /// - Parameters:
   ///   - bytes: size of the body, which waits to be written if the page is needed.
-  ///   - isTransferred: if true, it must report the same numbers of records and pages as the first page.
+  ///   - isTransferred: false for a known page that is still valid.
+  ///   - isTold: if true, an answer of this pull has the facts, so that it must report the same numbers of records and
+  ///     pages as the first page. nil for the same as `isTransferred`.
   ///   - isReused: true for a page of an earlier sync that was not requested.
   ///   - digest: digest of the body.
   ///   - records: the page's records; nil for a page that was not transferred.
   ///   - links: evaluated if the page leads to another origin.
   mutating func came(
-    _ job: PageJob, facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool, isReused: Bool = false,
+    _ job: PageJob, facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool, isTold: Bool? = nil,
+    isReused: Bool = false,
     digest: Int64? = nil, records: @autoclosure () -> RepeatedPages.Page? = nil,
     links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
@@ -200,7 +203,8 @@ package struct PullPlan: Sendable {
     let content = lists[place].compares(job) ? PageContent(records: records(), digest: digest) : PageContent()
     guard
       try lists[place].came(
-        job, facts: facts, content: content, isTransferred: isTransferred, isReused: isReused, links: links)
+        job, facts: facts, content: content, isTransferred: isTransferred, isTold: isTold ?? isTransferred,
+        isReused: isReused, links: links)
     else { return false }
     waitingBytes += bytes
     return true
@@ -304,6 +308,7 @@ package struct PullPlan: Sendable {
     guard let list = place(of: list).map({ lists[$0] }) else { return PullOutcome() }
     return PullOutcome(
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
+      unnamedTotal: list.first?.unnamedTotal,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
       isTotalPassed: list.isTotalPassed,
@@ -324,6 +329,8 @@ package struct PullOutcome: Sendable, Equatable {
   var lie: ValidatorLie?
   /// The number of records, if the definition names a place for it.
   package var count: Int?
+  /// The total of the first page, if no key of the definition names one.
+  var unnamedTotal: Int?
   /// Facts that the mark of a list with `since` depends on.
   var extent = PullExtent()
   /// The status with which upstream refused to continue an incremental pull; nil if it did not.
