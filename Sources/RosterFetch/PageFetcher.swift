@@ -154,7 +154,7 @@ package final class PageFetcher: Sendable {
     guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
     return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
       if Self.notFound.contains(response.status) { return notFound(lookup) }
-      try expect(200, response: response, to: lookup.request)
+      try expectAnswer(response, to: lookup.request)
       let answer = response.body.withoutByteOrderMark
       let name = plan.resource.name
       let found = try scanned(response, of: name) { () -> (body: [UInt8], scan: PageScan)? in
@@ -341,7 +341,7 @@ extension PageFetcher {
     let isEmpty =
       wanted.page.number == 1 && (isUnchanged || paging.resource.answers.noRecords.contains(status: status))
     if !isEmpty, status != 206 || !paging.takesPartialContent {
-      do { try expect(200, response: response, to: wanted.page.request) } catch var fault as Failure
+      do { try expectAnswer(response, to: wanted.page.request) } catch var fault as Failure
         where wanted.page.isTrial
       {
         fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
@@ -447,9 +447,12 @@ extension PageFetcher {
     return response["Date"].flatMap(Date.init(httpDate:)) ?? clock.now()
   }
 
-  private func expect(_ status: Int, response: Response, to request: Request) throws {
-    if response.status != status { throw refusal(response, to: request) }
+  private func expectAnswer(_ response: Response, to request: Request) throws {
+    if !Self.answered.contains(response.status) { throw refusal(response, to: request) }
   }
+
+  /// Statuses of an answer with records. Some servers answer each POST with 201, and some proxies any request with 203.
+  private static let answered: Set<Int> = [200, 201, 203]
 
   private func refusal(_ response: Response, to request: Request) -> Failure {
     let isRateLimit = response.isRateLimit
@@ -530,18 +533,14 @@ extension PageFetcher {
 }
 
 extension Paging {
-  /// Statuses with which upstream refuses an incremental pull.
-  private static let refusals: Set<Int> = [400, 404, 410, 422]
-
-  /// Statuses that may mean that upstream has forgotten a delta token.
-  private static let tokenRefusals: Set<Int> = [400, 404, 410]
+  /// Statuses with which upstream refuses an incremental pull, or has forgotten a delta token.
+  private static let refusals: Set<Int> = [400, 404, 409, 410, 412, 422]
 
   /// True if a status means that upstream refuses the question for what changed, so that the list is pulled whole. The
   /// statuses of an empty list and of a removed parent mean something else on the first page of a child's list.
   fileprivate func refuses(_ status: Int, of page: PageRequest) -> Bool {
     guard isIncremental else { return false }
-    if page.number > 1 { return Self.refusals.contains(status) }
-    if startsFromToken { return Self.tokenRefusals.contains(status) }
+    if page.number > 1 || startsFromToken { return Self.refusals.contains(status) }
     if resource.pages.beyond.contains(status) || resource.answers.noRecords.contains(status: status) { return false }
     if resource.each != nil, [404, 410].contains(status) { return false }
     return Self.refusals.contains(status)

@@ -80,13 +80,14 @@ private struct LinkReader {
     skip { $0 == " " || $0 == "\t" }
     guard take("=") else { return (name.lowercased(), "") }
     skip { $0 == " " || $0 == "\t" }
-    return (name.lowercased(), take("\"") ? quoted() : String(read { $0 != ";" && $0 != "," }))
+    for quote: Character in ["\"", "'"] where take(quote) { return (name.lowercased(), quoted(by: quote)) }
+    return (name.lowercased(), String(read { $0 != ";" && $0 != "," }))
   }
 
-  /// Reads a quoted string: a backslash escapes the next character (RFC 9110 §5.6.4).
-  private mutating func quoted() -> String {
+  /// Reads a quoted string: a backslash escapes the next character (RFC 9110 §5.6.4). Some servers write single quotes.
+  private mutating func quoted(by quote: Character) -> String {
     var text = ""
-    while let character = rest.popFirst(), character != "\"" {
+    while let character = rest.popFirst(), character != quote {
       if character == "\\", let next = rest.popFirst() { text.append(next) } else { text.append(character) }
     }
     return text

@@ -49,15 +49,19 @@ struct RateLimit: Equatable {
 }
 
 /// The words of a header's name in lower case. `Rate-Limit` is one word, as `RateLimit` is.
-struct HeaderWords {
+package struct HeaderWords {
   private let words: [String]
 
-  init(_ name: String) {
+  /// The words between hyphens or underscores.
+  package init(_ name: String) {
     let parts = name.lowercased().split { $0 == "-" || $0 == "_" }.map(String.init)
     words = parts.reduce(into: []) { words, part in
       if part == "limit", words.last == "rate" { words[words.count - 1] = "ratelimit" } else { words.append(part) }
     }
   }
+
+  /// The last words of the name.
+  package func last(_ number: Int) -> [String] { Array(words.suffix(number)) }
 
   var text: String { words.joined(separator: "-") }
 

@@ -5,10 +5,17 @@ extension Response {
   /// True if upstream permits no further request for now: 429, or a 403 that says so.
   package var isRateLimit: Bool { status == 429 || isSpent }
 
-  /// True for a 403 with a readable Retry-After, or because no permitted request remains. It is neither a lack of
-  /// rights nor the end of a session.
+  /// True for a 403 with a readable Retry-After, or if headers or the body say that no permitted request remains. It is
+  /// neither a lack of rights nor the end of a session.
   package var isSpent: Bool {
-    status == 403 && (!retryPauses.isEmpty || RateLimit.all(in: headers).contains(where: \.isSpent))
+    status == 403
+      && (!retryPauses.isEmpty || RateLimit.all(in: headers).contains(where: \.isSpent) || namesRateLimit)
+  }
+
+  /// True if the body names a rate limit (Google's `rateLimitExceeded`, GitHub's secondary limits).
+  private var namesRateLimit: Bool {
+    let letters = String(decoding: body.prefix(4096), as: UTF8.self).lowercased().filter(\.isLetter)
+    return ["ratelimit", "toomanyrequests", "quotaexceeded"].contains { letters.contains($0) }
   }
 
   /// The pause that upstream asks for, and the header with it: Retry-After, or for a rate limit its reset time.

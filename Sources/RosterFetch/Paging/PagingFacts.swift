@@ -40,10 +40,8 @@ extension Paging {
         reason: "it has times of the form \(form) at \(since.at?.description ?? "") (since.at), and since.form is "
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
-    // A link to a next page, which a list of one page does not follow, is a doubt.
-    if facts.more == nil, resource.listing.pages.style.kind.step == .stops,
-      (try? LinkHeader.next(in: response.headers)) != nil
-    {
+    // A header that speaks of a next page, which a list of one page does not follow, is a doubt.
+    if facts.more == nil, resource.listing.pages.style.kind.step == .stops, response.leadsToNextPage {
       facts.more = true
     }
     facts.next = try next(scan, response: response)
@@ -124,6 +122,9 @@ extension Paging {
     var scan = scan
     if let place = resource.listing.pages.count, case .header(let name) = place {
       scan.count = PointedValue(header: place.total(in: response[name]))
+    }
+    if resource.listing.pages.takesUnnamedTotal, scan.count.isAbsent, let total = response.total {
+      scan.count = PointedValue(.integer(total))
     }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
     if case .header(let name)? = resource.since?.token {
@@ -240,7 +241,7 @@ extension Paging {
   private func address(_ text: String?, in response: Response) -> ListFacts.Value? {
     self.text(
       text.map { text in
-        let address = absolute(text, after: response)
+        let address = absolute(text, after: response).withoutUserInfo
         return response.token?.removed(from: address) ?? address
       })
   }

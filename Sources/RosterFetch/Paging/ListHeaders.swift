@@ -1,0 +1,44 @@
+import RosterCore
+
+/// Headers that speak about the list of an answer, although no key of the definition names them.
+extension Response {
+  /// True if a header says that another page follows.
+  var leadsToNextPage: Bool {
+    if (try? LinkHeader.next(in: headers)) != nil { return true }
+    return headers.contains { header in
+      let value = header.value.lowercased()
+      return switch HeaderWords(header.name).last(2) {
+      case ["next", "page"], ["next", "cursor"], ["next", "token"]: !["", "null", "none", "false", "0"].contains(value)
+      case ["has", "more"], ["has", "next"]: value == "true" || value == "1"
+      case ["total", "pages"], ["page", "count"], ["wp", "totalpages"]: Int(value).map { $0 > 1 } ?? false
+      case _: false
+      }
+    }
+  }
+
+  /// The highest total of the list that a header names: `X-Total-Count: 45` or `Content-Range: items 0-19/45`.
+  var total: Int64? {
+    headers.compactMap { header -> Int64? in
+      if header.isNamed("Content-Range") {
+        if header.value.hasPrefix("bytes") { return nil }
+        return header.value.split(separator: "/", omittingEmptySubsequences: false).last.flatMap { Int64($0) }
+      }
+      return switch HeaderWords(header.name).last(2) {
+      case ["total", "count"], ["x", "total"], ["wp", "total"], ["pagination", "count"], ["total", "results"],
+        ["total", "records"], ["total", "items"]:
+        Int64(header.value)
+      case _: nil
+      }
+    }.max()
+  }
+}
+
+extension String {
+  /// The address without a user and a password, which a server may repeat from the request. Both are sent in a header.
+  var withoutUserInfo: String {
+    guard let start = firstRange(of: "://")?.upperBound else { return self }
+    let end = self[start...].firstIndex { "/?#".contains($0) } ?? endIndex
+    guard let at = self[start..<end].lastIndex(of: "@") else { return self }
+    return String(self[..<start]) + self[index(after: at)...]
+  }
+}
