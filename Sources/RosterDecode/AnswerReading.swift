@@ -112,7 +112,9 @@ extension RecordDecoder {
     }
     found.last = try pointed(places.last)
     found.more = try pointed(places.more)
-    found.at = value(try next(places))
+    let next = try next(places)
+    let isNone = !places.readsMembers && isEmptyPlaceholder(next)
+    found.at = isNone ? PointedValue(.null, offset: Int(next.start)) : value(next)
     found.token = try pointed(places.token)
     if places.readsMembers { found.at = try members(of: found.at) }
     if places.readsElements { found.at = try elements(of: found.at) }

@@ -91,8 +91,16 @@ extension AnswerSign {
     if partialBeginnings.contains(where: name.hasPrefix) {
       return AnswerSign(effect: .isPartial, values: .flag, besideID: .isPartial)
     }
-    return name.hasSuffix("truncated") ? AnswerSign(effect: .goesOn, values: .flag) : nil
+    let goesOn = continuations.contains(where: name.hasPrefix) || cuts.contains(where: name.hasSuffix)
+    return goesOn ? AnswerSign(effect: .goesOn, values: .flag) : nil
   }
+
+  /// Beginnings of names such as `hasMoreResults`.
+  private static let continuations = ["hasmore", "hasadditional", "moreavailable"]
+  /// Ends of names such as `hitsTruncated`.
+  private static let cuts = [
+    "truncated", "limitreached", "limitexceeded", "limithit", "resultsreached", "moreavailable",
+  ]
 
   /// Beginnings of names such as `partialSearchResults`. A name such as `partialMatch` says nothing about the answer.
   private static let partialBeginnings = ["", "is", "has"].flatMap { prefix in
@@ -148,6 +156,7 @@ extension AnswerSign {
       [
         "next", "nextpage", "nextpageurl", "nexturl", "nexthref", "nextlink", "odatanextlink", "nextcursor",
         "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextmarker", "nextpagekey", "nextrecordsurl",
+        "nextoffset", "nextpagenumber", "nextstart", "nextskip", "nextindex",
       ], .goesOn, .anyFault, nil
     ),
     (
@@ -212,7 +221,11 @@ extension AnswerSign {
   }
 
   /// True if a text has a word that says that something failed or is missing.
-  static func isBad(_ text: String) -> Bool { words(text).contains(where: badWords.contains) }
+  static func isBad(_ text: String) -> Bool {
+    let words = words(text)
+    return words.contains(where: badWords.contains)
+      || zip(words, words.dropFirst()).contains { badPhrases.contains("\($0) \($1)") }
+  }
 
   /// True if a text has a word that says that something is missing. Warnings of HTTP have the other bad words too.
   static func isPartial(_ text: String) -> Bool { words(text).contains(where: partialWords.contains) }
@@ -229,6 +242,11 @@ extension AnswerSign {
     "error", "errors", "err", "fail", "fails", "failed", "failing", "failure", "failures", "fault", "invalid", "denied",
     "forbidden", "unauthorized", "unauthenticated", "timeout", "timedout", "timed", "exceeded", "exhausted",
     "unavailable", "exception", "partial", "partially", "incomplete", "unreachable", "aborted",
+  ]
+
+  private static let badPhrases: Set<String> = [
+    "too many", "rate limit", "rate limited", "server busy", "system busy", "try again", "under maintenance",
+    "token expired", "session expired", "not logged", "log in",
   ]
 
   private static let partialWords: Set<String> = [

@@ -120,8 +120,10 @@ extension RecordDecoder {
   package mutating func rejectUnseen(at start: Int, isByTotal: Bool) throws(Malformed) {
     let behind = scanner
     defer { scanner = behind }
-    guard isByTotal, start < bytes.count, try readAround(start..<max(start, scanner.at)), let total = unnamedTotal()
-    else { return report(.warnedAnswer, document: 0..<0) }
+    guard isByTotal else { return report(.warnedAnswer, document: 0..<0) }
+    guard start < bytes.count, try readAround(start..<max(start, scanner.at)), let total = unnamedTotal() else {
+      return report(.headerTotal, document: 0..<0)
+    }
     report(.partialAnswer(at: place(of: total.statement), .total), document: total.statement.value.range)
   }
 

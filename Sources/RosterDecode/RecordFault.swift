@@ -35,6 +35,8 @@ enum RecordFault {
   case partialAnswer(at: JSONPointer, AnswerLack.Cause)
   /// Not a record, but an answer whose Warning header says that it lacks some.
   case warnedAnswer
+  /// Not a record, but an answer with a total in a header that is above the records.
+  case headerTotal
 
   enum ElementFault {
     case column(node: Int, Resource.ColumnType)
@@ -70,6 +72,9 @@ enum RecordFault {
     case .duplicateKey: "another record of the same answer has its key, and differs; is a second field part of the key?"
     case .partialAnswer(let place, let cause): Self.reason(of: place, cause)
     case .warnedAnswer: "its Warning header says that the answer is partial, so that nothing is removed"
+    case .headerTotal:
+      "the list ends before the total in a header of the answer, such as X-Total-Count, so that nothing is removed; "
+        + "correct pages, or set count to the header (\"header:NAME\")"
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }

@@ -52,7 +52,7 @@ struct AnswerSignTests {
   static let unfollowed = [
     #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#, #""meta":{"complete":false}"#,
     #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""truncated":"true""#,
-    #""hitsTruncated":true"#,
+    #""hitsTruncated":true"#, #""hasMoreResults":true"#, #""limit_exceeded":true"#, #""nextOffset":20"#,
   ]
 
   static let contraryTotals: [String] = [
@@ -78,8 +78,9 @@ struct AnswerSignTests {
     #""meta":{"errors":0,"failed":2}"#, #""message":"All failed jobs""#, #""info":{"id":3,"name":"error"}"#,
     #""stats":{"success":false,"errors":[1]}"#, #""success":false,"success":true"#,
     #""total":{"value":2,"relation":"eq"}"#, #""incompleteOrders":1"#, #""partialMatch":true"#,
-    #""request_status":{"type":"complete"}"#,
-    #""recordsTotal":900,"recordsFiltered":2"#, #""total":9,"meta":{"filtered_count":"2"}"#,
+    #""request_status":{"type":"complete"}"#, #""hasMoreUsers":false,"nextOffset":null"#,
+    #""recordsTotal":900,"recordsFiltered":2"#,
+    #""total":9,"meta":{"filtered_count":"2"}"#,
   ]
 
   @Test(
@@ -123,6 +124,50 @@ struct AnswerSignTests {
       #expect(try bench.ask("SELECT reason FROM rejects").first?.contains("that the list goes on") == true)
     }
     #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
+  }
+
+  @Test(
+    "14: an empty list beside words of a failure is no end of a list",
+    arguments: [
+      #""code":40101,"msg":"token expired""#, #""code":10005,"msg":"Too many requests""#,
+      #""message":"Rate limited, please try again""#, #""detail":"API under maintenance""#,
+    ])
+  func emptyFailure(members: String) async throws {
+    let resource = Self.thing { $0.pages = .init(.number()) }
+    let pages = ["/things?page=1": Self.answer(1...4), "/things?page=2": Self.answer(5...7)]
+    let last = ["/things?page=3": Self.answer([], #","code":0,"msg":"ok""#)]
+    let bench = try SyncBench([:])
+    bench.serve(pages, last)
+    #expect(try await bench.sync([resource]).added == 7)
+    bench.serve(pages, last, ["/things?page=2": Self.answer([], ",\(members)")])
+    for round in 1...2 {
+      let record = try await bench.sync([resource], allowRemoval: true, after: Double(60 * round))
+      #expect(record.exit == 65 && record.removed == 0, "\(record)")
+    }
+    bench.serve(pages, last)
+    #expect(try await bench.sync([resource], after: 180).exit == 0)
+    #expect(try Self.ids(bench).count == 7)
+  }
+
+  @Test(
+    "19: a total in a header that no key names is a total of the answer",
+    arguments: [
+      ("X-Total-Count", "9"), ("Content-Range", "items 0-1/9"), ("X-WP-Total", "9"), ("Pagination-Count", "9"),
+      ("X-Total", "9"),
+    ])
+  func headerTotal(name: String, value: String) async throws {
+    let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...4)])
+    bench.serve(["/things": Self.answer(1...2)], headers: [Shelf.date, .init(name, value)])
+    for _ in 0..<3 {
+      let record = try await bench.sync([Self.thing], allowRemoval: true, after: 60)
+      #expect(record.outcome != .failed && record.isDegraded && record.removed == 0, "\(record)")
+      #expect(try bench.ask("SELECT reason FROM rejects").first?.contains("header:NAME") == true)
+    }
+    for header in [("X-Total-Count", "2"), ("Content-Range", "bytes 0-20/999"), ("X-Count", "9")] {
+      bench.serve(["/things": Self.answer(1...2)], headers: [Shelf.date, .init(header.0, header.1)])
+      for _ in 0..<2 { #expect(try await bench.sync([Self.thing], after: 120).isDegraded == false) }
+    }
+    #expect(try Self.ids(bench) == ["1", "2"])
   }
 
   @Test("19: so is a total above the number of records that no key names", arguments: contraryTotals)
