@@ -308,7 +308,6 @@ package struct PullPlan: Sendable {
     guard let list = place(of: list).map({ lists[$0] }) else { return PullOutcome() }
     return PullOutcome(
       drift: list.drift, isParameterIgnored: list.isParameterIgnored, lie: list.lie, count: list.first?.count,
-      unnamedTotal: list.first?.unnamedTotal,
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
       isTotalPassed: list.isTotalPassed,
@@ -329,8 +328,6 @@ package struct PullOutcome: Sendable, Equatable {
   var lie: ValidatorLie?
   /// The number of records, if the definition names a place for it.
   package var count: Int?
-  /// The total of the first page, if no key of the definition names one.
-  var unnamedTotal: Int?
   /// Facts that the mark of a list with `since` depends on.
   var extent = PullExtent()
   /// The status with which upstream refused to continue an incremental pull; nil if it did not.

@@ -272,12 +272,10 @@ package actor Sync {
     var found: [ResourceComparison] = []
     var drifts: [String: [ListDrift]] = [:]
     let (counts, unproven) = (byResource(\.count), byResource(\.unproven))
-    let unnamed = byResource(\.unnamedTotal)
     for name in level.map(\.resource.name) {
       let (machine, total, isTotalPassed) = (machine, counts[name], unproven[name]?.contains(.total) == true)
-      let unnamedTotal = unnamed[name]
       let compared = try await cache.compare(name) { found, count in
-        machine.drift(found, count: count ?? total, unnamedTotal: unnamedTotal, isTotalPassed: isTotalPassed)
+        machine.drift(found, count: count ?? total, isTotalPassed: isTotalPassed)
       }
       found.append(compared.found)
       if !compared.drifts.isEmpty { drifts[name] = compared.drifts }

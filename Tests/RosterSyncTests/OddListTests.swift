@@ -281,38 +281,6 @@ import Testing
     #expect(try await bench.sync([resource]).exit == 0)
   }
 
-  @Test(
-    "18: next links to pages of an unstable order lose no record, if the answers have a total",
-    arguments: [true, false])
-  func unstableOrder(isNamed: Bool) async throws {
-    var list = WrittenList(kind: .next, pages: [[1, 2], [3, 4], [5, 6]])
-    list.members = { _ in #","total":6"# }
-    var resource = list.resource
-    resource.maxRemoval = 100
-    if isNamed { resource.pages.count = .body(at("total")) }
-    let bench = try SyncBench([:])
-    list.serve(bench)
-    #expect(try await bench.sync([resource]).added == 6)
-    var mixed = WrittenList(kind: .next, pages: [[1, 2], [2, 4], [1, 6]])
-    mixed.members = list.members
-    mixed.serve(bench)
-    for round in 1...3 {
-      let record = try await bench.sync([resource], allowRemoval: true, after: Double(60 * round))
-      #expect(record.exit == 65 && record.removed == 0, "\(record)")
-    }
-    list.serve(bench)
-    #expect(try await bench.sync([resource], after: 300).exit == 0)
-    #expect(try Self.ids(bench) == Array(1...6))
-    // A list with duplicates whose total counts something else is whole.
-    var other = WrittenList(kind: .next, pages: [[1, 2], [2, 3]])
-    other.members = { _ in #","total":900"# }
-    resource.pages.count = nil
-    resource.answers.expect = [.init(at("total"), .any)]
-    other.serve(bench)
-    for round in 6...8 { _ = try await bench.sync([resource], allowRemoval: true, after: Double(60 * round)) }
-    #expect(try Self.ids(bench) == [1, 2, 3])
-  }
-
   @Test("17: an equal page that reports another total than page 1 contradicts the count")
   func staleTotal() async throws {
     var list = WrittenList(kind: .number, pages: [[1, 2], [3, 4], [5, 6], [7]])
