@@ -194,7 +194,7 @@ extension AnswerSign {
   /// Objects beside a list that speak about the answer.
   static let envelopes: Set<String> = [
     "meta", "metadata", "status", "requeststatus", "response", "responseheader", "responsestatus", "responsemetadata",
-    "responseinfo",
+    "responseinfo", "counts",
     "header", "head", "result", "resultinfo", "resultset", "info", "outcome", "page", "pages", "pager", "pageinfo",
     "pagecontext", "paging", "paginginfo", "pagination", "paginationinfo", "cursor", "cursors", "searchmetadata",
     "searchinformation", "shards", "clusters", "links", "listmetadata", "extensions",

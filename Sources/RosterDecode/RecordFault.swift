@@ -74,7 +74,8 @@ enum RecordFault {
     case .warnedAnswer: "its Warning header says that the answer is partial, so that nothing is removed"
     case .headerTotal:
       "the list ends before the total in a header of the answer, such as X-Total-Count, so that nothing is removed; "
-        + "correct pages, or set count to the header (\"header:NAME\")"
+        + "correct pages, or set count to the header (\"header:NAME\"); if it counts records that upstream does not list, set "
+        + "hidden = true in pages"
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }

@@ -46,7 +46,7 @@ extension Resource.Pages {
     DefinitionKey("omits_false", \.omitsFalse, type: .boolean, doc: "If true, upstream leaves out more or done"),
     DefinitionKey(
       "hidden", \.hidden, type: .boolean,
-      doc: "If true, upstream hides records after it has cut the pages by number or offset."),
+      doc: "If true, upstream counts records that it does not list."),
   ]
 }
 

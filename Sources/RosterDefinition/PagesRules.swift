@@ -28,7 +28,6 @@ struct WrittenPages {
       },
       .needs("short", "size", of: "F7.2") { $0.pages.short && $0.pages.sizeRecords == nil },
       .needs("omits_false", "more", "done", of: "G5.3") { $0.pages.omitsFalse && $0.pages.ending == nil },
-      .key("hidden", of: "G5.12", "is for lists by number or offset") { $0.pages.hidden && !$0.kind.isPositional },
       .key("size_param", of: "F2.1", "\"*\" is for param", allowed: parameter) { $0.pages.sizeParam == .everyMember },
       .key("size_param", beside: ["param"], of: "F3.1", allowed: "a parameter of its own") {
         $0.pages.sizeParam?.problem(beside: $0.style.param, called: "param")

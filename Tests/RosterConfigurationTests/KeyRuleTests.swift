@@ -176,8 +176,6 @@ extension KeyRuleTests {
     => F7.2 3 resource.thing.pages.short
     pages = { omits_false = true }
     => G5.3 3 resource.thing.pages.omits_false
-    pages = { style = "link", hidden = true }
-    => G5.12 3 resource.thing.pages.hidden
     pages = { size = 5, size_param = "*" }
     => F2.1 3 resource.thing.pages.size_param
     pages = { size = 5, size_param = "page" }

@@ -24,7 +24,7 @@ extension Resource {
     package var empty: EmptyPage
     /// True if answers may leave out `more` or `done` where it is false.
     package var omitsFalse: Bool
-    /// True if upstream hides records after it has cut the pages: pages are shorter, and the total counts more.
+    /// True if upstream counts records that it does not list: pages may be shorter, and no total is a sign.
     package var hidden: Bool
 
     /// The defaults are those of rosterd.toml(5).
