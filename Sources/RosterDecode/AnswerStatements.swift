@@ -94,7 +94,7 @@ extension RecordDecoder {
     case .true: flag
     case .false: !flag
     case .integer: number(value) == (flag ? 1 : 0)
-    case .string: JSONEscapes.text(bytes, value).lowercased() == (flag ? "true" : "false")
+    case .string: Bool(written: JSONEscapes.text(bytes, value)) == flag
     case .absent, .null, .fraction, .escapedString, .list, .object: false
     }
   }

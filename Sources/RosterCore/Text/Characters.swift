@@ -86,3 +86,14 @@ extension UInt8 {
     self = UInt8(values[0] << 4 | values[1])
   }
 }
+
+extension Bool {
+  /// A flag as servers write it, in any case: `true`, `yes` or `Y`. nil for another text.
+  package init?(written text: String) {
+    switch text.lowercased() {
+    case "true", "yes", "y": self = true
+    case "false", "no", "n": self = false
+    case _: return nil
+    }
+  }
+}

@@ -102,9 +102,10 @@ extension JSONValue {
   var flag: Bool? {
     switch self {
     case .boolean(let isTrue): isTrue
-    case .text("true"), .text("1"), .number("1"): true
-    case .text("false"), .text("0"), .number("0"): false
-    case .null, .number, .text, .list, .object: nil
+    case .text("1"), .number("1"): true
+    case .text("0"), .number("0"): false
+    case .text(let text): Bool(written: text)
+    case .null, .number, .list, .object: nil
     }
   }
 }

@@ -194,13 +194,19 @@ extension Paging {
       return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
         try address(scan.at, at: place, in: response)
       }
-    case .sends:
-      if let entry = style.entry { return text(try text(scan.at, at: entry)) }
-      if let name = style.nextHeader { return text(response[name]) }
-      return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
-        style.param == .everyMember
-          ? try members(scan.at, place: place, response: response) : try value(scan.at, place: place)
-      }
+    case .sends(let source):
+      let value = try sentValue(scan, response: response)
+      return source == .ofAnswer && value?.leadsToStart == true ? nil : value
+    }
+  }
+
+  private func sentValue(_ scan: PageScan, response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
+    let style = resource.listing.pages.style
+    if let entry = style.entry { return text(try text(scan.at, at: entry)) }
+    if let name = style.nextHeader { return text(response[name]) }
+    return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
+      style.param == .everyMember
+        ? try members(scan.at, place: place, response: response) : try value(scan.at, place: place)
     }
   }
 
@@ -358,18 +364,17 @@ extension PointedValue {
     number.map { PointedValue(.integer(Int64($0)), offset: offset) } ?? self
   }
 
-  /// The flag, which may be written as `true`, `"true"`, `1` or `"1"`.
+  /// The flag, which may be written as `true`, `"true"`, `"yes"`, `1` or `"1"`.
   fileprivate var flag: Bool? {
     switch kind {
     case .boolean(let flag): return flag
-    case .text("true"), .text("True"), .text("TRUE"): return true
-    case .text("false"), .text("False"), .text("FALSE"): return false
-    case .integer, .number, .text:
-      let number = number
-      return number == 1 ? true : number == 0 ? false : nil
+    case .text(let text): return Bool(written: text) ?? bit
+    case .integer, .number: return bit
     case .absent, .null, .compound, .members, .elements: return nil
     }
   }
+
+  private var bit: Bool? { number == 1 ? true : number == 0 ? false : nil }
 
   /// nil if the text is not a whole number.
   private static func whole(_ text: String) -> Int? {
@@ -381,6 +386,17 @@ extension PointedValue {
   }
 
   fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
+}
+
+extension ListFacts.Value {
+  /// True for 0 and -1. Twitter, Redis and others send the cursor of the start after the last page.
+  fileprivate var leadsToStart: Bool {
+    switch self {
+    case .text(let text), .number(let text): text == "0" || text == "-1"
+    case .integer(let number): number == 0 || number == -1
+    case .members, .elements: false
+    }
+  }
 }
 
 extension Resource {
