@@ -42,8 +42,8 @@ let package = Package(
     product(
       "RosterAuth", ["RosterCore", "RosterDecode"],
       sources: [
-        "Grant.swift", "GrantOutcome.swift", "SecretMask.swift", "ServerStatement.swift", "Token.swift",
-        "TokenSettings.swift",
+        "AppliedToken.swift", "Grant.swift", "GrantOutcome.swift", "SecretMask.swift", "ServerStatement.swift",
+        "Token.swift", "TokenSettings.swift",
       ]),
     product("RosterFetch", ["RosterCore", "RosterDecode"], sources: ["Paging", "Origin.swift"]),
     product(
