@@ -42,7 +42,7 @@ RUFF         := .build/ruff-$(RUFF_VERSION)
 SCRIPTS      := grep -rlE --exclude='*.swift' --exclude-dir=rosterd
 
 # No target is a file but ruff.
-.PHONY: $(shell sed -nE 's/^([a-z][a-z -]*):.*/\1/p' Makefile installation.mk)
+.PHONY: $(shell sed -nE 's/^([a-z][a-z -]*):.*/\1/p' Makefile installation.mk 2>/dev/null)
 
 # Shows a sync against an embedded upstream.
 demo: build

@@ -119,7 +119,7 @@ struct GrantAnswerTests {
       (.bearerRefresh, #"{"accessToken":"a","refreshToken":null}"#, "refreshToken"),
       (.bearerRenew, #"{"refreshToken":"a"}"#, "accessToken"), (.bearerRenew, #"{"accessToken":""}"#, "accessToken"),
       (.oauth2Refresh, #"{"access_token":"a","refresh_token":7}"#, "refresh_token"),
-      (.oauth2Refresh, #"{"access_token":"a","refresh_token":"r\n"}"#, "refresh_token"),
+      (.oauth2Refresh, #"{"access_token":"a","refresh_token":"r\nx"}"#, "refresh_token"),
     ])
   func incomplete(flow: Flow, body: String, field: String) throws {
     let refusal = try refusal(flow, body: body)

@@ -35,9 +35,9 @@ enum TokenTarget {
     promise(isSendable(access), "an access token that no header can have")
     // Without JSON the answer is a form.
     if json != nil, case .member(let place)? = grant.answer.access {
-      promise(text(json, name(place)) == access, "another access token")
+      promise(token(json, name(place)) == access, "another access token")
     }
-    let refresh = text(json, name(grant.answer.refresh)).flatMap { isSendable($0) ? $0 : nil }
+    let refresh = token(json, name(grant.answer.refresh)).flatMap { isSendable($0) ? $0 : nil }
     promise(answer.refreshToken?.reveal() == refresh, "another refresh token")
     promise(refresh != nil || !grant.refreshRequired, "granted without a refresh token")
     promise(answer.issued.obtainedAt == now, "obtained at another time")
@@ -65,7 +65,7 @@ enum TokenTarget {
     case .malformed: promise(json == nil && (200...299).contains(status), "JSON is malformed")
     case .incomplete(let field, let said):
       expect(said, json)
-      let value = text(json, field)
+      let value = token(json, field)
       promise((200...299).contains(status) && value.map(isSendable) != true, "\(field) is there")
     case .other: promise(![200, 201, 400, 401, 403, 408, 429, 500].contains(status), "\(status) is other")
     case .passing(status, let said, let wait, let isRefusal):
@@ -91,6 +91,15 @@ enum TokenTarget {
   private static func text(_ json: Written?, _ name: String) -> String? {
     guard case .object? = json, case .scalar(_, let text)? = json?.child(name) else { return nil }
     return text
+  }
+
+  /// The text without the white space around it.
+  private static func token(_ json: Written?, _ name: String) -> String? {
+    text(json, name).map { text in
+      let isWhite = { (scalar: Unicode.Scalar) in " \t\n\u{B}\u{C}\r".unicodeScalars.contains(scalar) }
+      let rest = text.unicodeScalars.drop(while: isWhite)
+      return String(String.UnicodeScalarView(rest.reversed().drop(while: isWhite).reversed()))
+    }
   }
 
   private static func isSendable(_ text: String) -> Bool {
