@@ -281,16 +281,6 @@ import Testing
     #expect(try await bench.sync([resource]).exit == 0)
   }
 
-  @Test("19: the cursor of the start is no next value", arguments: ["0", #""0""#, "-1", #""-1""#])
-  func startCursor(value: String) async throws {
-    var list = WrittenList(kind: .cursor, pages: [[1, 2], [3, 4], [5]])
-    list.members = { $0 == 2 ? #","next":\#(value)"# : "" }
-    let bench = try SyncBench([:])
-    list.serve(bench)
-    for round in 0...1 { #expect(try await bench.sync([list.resource], after: Double(round)).exit == 0) }
-    #expect(try Self.ids(bench) == Array(1...5))
-  }
-
   @Test("19: a flag may be a word", arguments: [("yes", "no"), ("Y", "N"), ("True", "False")])
   func words(isTrue: String, isFalse: String) async throws {
     var list = WrittenList(kind: .number, pages: [[1, 2], [3, 4], [5]])

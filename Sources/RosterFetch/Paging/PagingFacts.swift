@@ -194,19 +194,13 @@ extension Paging {
       return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
         try address(scan.at, at: place, in: response)
       }
-    case .sends(let source):
-      let value = try sentValue(scan, response: response)
-      return source == .ofAnswer && value?.leadsToStart == true ? nil : value
-    }
-  }
-
-  private func sentValue(_ scan: PageScan, response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
-    let style = resource.listing.pages.style
-    if let entry = style.entry { return text(try text(scan.at, at: entry)) }
-    if let name = style.nextHeader { return text(response[name]) }
-    return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
-      style.param == .everyMember
-        ? try members(scan.at, place: place, response: response) : try value(scan.at, place: place)
+    case .sends:
+      if let entry = style.entry { return text(try text(scan.at, at: entry)) }
+      if let name = style.nextHeader { return text(response[name]) }
+      return try style.placeInBody.flatMap { (place) throws(UndefinedAnswer) in
+        style.param == .everyMember
+          ? try members(scan.at, place: place, response: response) : try value(scan.at, place: place)
+      }
     }
   }
 
@@ -386,17 +380,6 @@ extension PointedValue {
   }
 
   fileprivate var isAbsent: Bool { kind == .absent || kind == .null }
-}
-
-extension ListFacts.Value {
-  /// True for 0 and -1. Twitter, Redis and others send the cursor of the start after the last page.
-  fileprivate var leadsToStart: Bool {
-    switch self {
-    case .text(let text), .number(let text): text == "0" || text == "-1"
-    case .integer(let number): number == 0 || number == -1
-    case .members, .elements: false
-    }
-  }
 }
 
 extension Resource {
