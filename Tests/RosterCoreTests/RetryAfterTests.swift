@@ -54,6 +54,18 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     Response(status: status, headers: headers.map { Request.Header($0.key, $0.value) })
   }
 
+  @Test(
+    "25: a 403 whose text says that a limit is exceeded is a rate limit",
+    arguments: [
+      (#"{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}"#, true),
+      (#"{"message":"You have exceeded a secondary rate limit"}"#, true), ("<h1>Too Many Requests</h1>", true),
+      (#"{"message":"Forbidden","rateLimit":{"remaining":4999}}"#, false), (#"{"message":"no right"}"#, false),
+    ])
+  func limitWords(body: String, isSpent: Bool) {
+    #expect(Response(status: 403, body: Array(body.utf8)).isSpent == isSpent)
+    #expect(!Response(status: 400, body: Array(body.utf8)).isSpent)
+  }
+
   @Test("25: a rate limit is 429, or 403 with a readable Retry-After or a header that no requests remain")
   func rateLimits() {
     #expect(answer(429, headers: [:]).isRateLimit && answer(403, headers: ["X-RateLimit-Remaining": "0"]).isRateLimit)

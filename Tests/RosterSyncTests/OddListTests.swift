@@ -281,6 +281,30 @@ import Testing
     #expect(try await bench.sync([resource]).exit == 0)
   }
 
+  @Test("18: 201 and 203 are answers like 200", arguments: [201, 203])
+  func otherSuccess(status: Int) async throws {
+    let bench = try SyncBench([:])
+    let list = WrittenList(kind: .next, pages: [[1, 2], [3]])
+    bench.shelf.answer { _, target in
+      let answer = list.answer(target)
+      return Response(status: status, headers: answer.headers, body: answer.body)
+    }
+    #expect(try await bench.sync([list.resource]).exit == 0)
+    #expect(try Self.ids(bench) == [1, 2, 3])
+  }
+
+  @Test("38: a user and a password in a next link are neither used nor stored")
+  func userInfo() async throws {
+    let bench = try SyncBench([:])
+    let home = Shelf.baseURL.replacing("://", with: "://me:pass-word@")
+    bench.serve([
+      "/items": #"{"data":[{"id":1}],"next":"\#(home)/items?c=1"}"#, "/items?c=1": #"{"data":[{"id":2}]}"#,
+    ])
+    #expect(try await bench.sync([WrittenList(kind: .next, pages: []).resource]).exit == 0)
+    #expect(try Self.ids(bench) == [1, 2])
+    #expect(try bench.ask("SELECT count(*) FROM cache_pages WHERE address LIKE '%pass-word%'") == ["0"])
+  }
+
   @Test("19: a flag may be a word", arguments: [("yes", "no"), ("Y", "N"), ("True", "False")])
   func words(isTrue: String, isFalse: String) async throws {
     var list = WrittenList(kind: .number, pages: [[1, 2], [3, 4], [5]])

@@ -241,7 +241,7 @@ struct SinceTokenTests {
 
   @Test(
     "21, 47, 48: a forgotten token leads to a whole pull in the same sync, which is explained",
-    arguments: [400, 404, 410])
+    arguments: [400, 404, 409, 410, 412, 422])
   func forgotten(status: Int) async throws {
     let bench = try await SyncBench.synced([Self.tokens()], answers: Self.whole)
     bench.serve(Self.whole, ["/items?token=first": "\(status)"])

@@ -15,8 +15,14 @@ extension Response {
   /// True if the body names a rate limit (Google's `rateLimitExceeded`, GitHub's secondary limits).
   private var namesRateLimit: Bool {
     let letters = String(decoding: body.prefix(4096), as: UTF8.self).lowercased().filter(\.isLetter)
-    return ["ratelimit", "toomanyrequests", "quotaexceeded"].contains { letters.contains($0) }
+    return Self.limitWords.contains { letters.contains($0) }
   }
+
+  /// A member such as `rateLimit`, which only tells the limits, is not among them.
+  private static let limitWords = [
+    "ratelimitexceeded", "ratelimitreached", "ratelimited", "secondaryratelimit", "exceededratelimit",
+    "exceededtheratelimit", "exceededyourratelimit", "toomanyrequests", "quotaexceeded",
+  ]
 
   /// The pause that upstream asks for, and the header with it: Retry-After, or for a rate limit its reset time.
   /// nil if no such header is present and readable. At most one day.
