@@ -113,7 +113,7 @@ extension RecordDecoder {
     found.last = try pointed(places.last)
     found.more = try pointed(places.more)
     let next = try next(places)
-    let isNone = !places.readsMembers && isEmptyPlaceholder(next)
+    let isNone = places.isNextValueOfAnswer && isEmptyPlaceholder(next)
     found.at = isNone ? PointedValue(.null, offset: Int(next.start)) : value(next)
     found.token = try pointed(places.token)
     if places.readsMembers { found.at = try members(of: found.at) }

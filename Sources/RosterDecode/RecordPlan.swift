@@ -173,6 +173,16 @@ struct AnswerPlaces: Sendable {
   /// True if a list at `at` is read element by element, to be sent in a body.
   let readsElements: Bool
 
+  /// True if an empty value at `at` means that no page follows. In a record it is a value like any other, and an object
+  /// without members is sent as such.
+  var isNextValueOfAnswer: Bool {
+    if readsMembers { return false }
+    switch at {
+    case .nowhere, .inLastRecord: return false
+    case .node, .inRecords: return true
+    }
+  }
+
   enum Place: Sendable {
     case nowhere
     /// The place is read on the way through the answer.

@@ -32,7 +32,7 @@ enum RecordTarget {
     let style = pages.style
     expect(scan.last, answer, style.last)
     switch style.kind.step {
-    case .follows: expect(scan.at, answer, style.at)
+    case .follows: expect(scan.at, answer, style.at, isNoneIfEmpty: true)
     case .sends(.ofLastRecord):
       promise(scan.at.kind == kind(records.last?.find((style.placeInBody?.segments ?? [])[...])), "another last value")
     case .counts, .sends(.ofAnswer), .stops: break
@@ -106,10 +106,21 @@ enum RecordTarget {
 
   // MARK: Values beside the records
 
-  private static func expect(_ found: PointedValue, _ answer: Written, _ place: Resource.AnswerPlace?) {
+  private static func expect(
+    _ found: PointedValue, _ answer: Written, _ place: Resource.AnswerPlace?, isNoneIfEmpty: Bool = false
+  ) {
     guard case .body(let pointer)? = place else { return promise(found.kind == .absent, "a value from nowhere") }
-    let kind = kind(answer.find(pointer.segments[...]))
+    let value = answer.find(pointer.segments[...])
+    let kind = isNoneIfEmpty && value.map(isEmpty) == true ? .null : kind(value)
     promise(found.kind == kind, "\(pointer) is to be \(kind), not \(found.kind)")
+  }
+
+  private static func isEmpty(_ value: Written) -> Bool {
+    switch value {
+    case .list(let elements): elements.isEmpty
+    case .object(let members): members.isEmpty
+    case .scalar(let word, let text): text.map(\.isEmpty) ?? (word == "false")
+    }
   }
 
   private static func kind(_ value: Written?) -> PointedValue.Kind {
