@@ -41,34 +41,35 @@ extension PullPlan.List {
 
   /// See `PullPlan.came`.
   mutating func came(
-    _ job: PullPlan.PageJob, facts: ListFacts, content: PageContent, isTransferred: Bool, isTold: Bool,
-    isReused: Bool, links: () -> NextLinks
+    _ job: PullPlan.PageJob, facts: ListFacts, from source: PullPlan.PageSource, content: PageContent,
+    links: () -> NextLinks
   ) throws(Failure) -> Bool {
     let page = job.page
     if page.isTrial, !page.isPromised, facts.records == 0 || edges.contain(content) {
       way = .ended
       return false
     }
+    // An answer of this pull must report the same numbers of records and pages as the first page.
+    let isTold = source == .answer || source == .equalAnswer
     if isTold, let first, facts.contradicts(first, inChain: isChain) {
       drifts("page \(page.number) reports \(facts.extent), page 1 reports \(first.extent)\(pageLength(facts, first))")
     }
     if job.isAnnounced { checkAnnounced(job, facts: facts, content: content) }
     guard drift == nil, lie == nil, ending == nil else { return false }
     if !job.isAnnounced, repeatsPrevious(page, facts, content) { return false }
-    if first == nil { (first, isFirstNew) = (facts, isTransferred) }
+    if first == nil { (first, isFirstNew) = (facts, source == .answer) }
     if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
     if hasMark {
       extent.add(
         records: facts.records, skipped: facts.skipped, highest: facts.highest, answered: facts.answered,
-        lowest: facts.lowest,
-        isTransferred: isTransferred)
+        lowest: facts.lowest, isTransferred: source == .answer)
       if page.number >= end.page { end = (page.number, facts.token) }
     }
     isTotalPassed = isTotalPassed || paging.passesTotal(page, facts)
     if facts.records > 0 { longest = max(longest, page.longest) }
     if isLast(job) {
       edges.note(content, isLast: page.number > 1)
-      try go(on: page, facts, content: content, isTransferred: isTransferred, isReused: isReused, links)
+      try go(on: page, facts, from: source, content: content, links)
     }
     pages += 1
     return true
@@ -84,7 +85,7 @@ extension PullPlan.List {
 
   /// Moves on to the next page. Throws if upstream repeats addresses, or leads elsewhere (65).
   mutating func go(
-    on page: PageRequest, _ facts: ListFacts, content: PageContent, isTransferred: Bool, isReused: Bool,
+    on page: PageRequest, _ facts: ListFacts, from source: PullPlan.PageSource, content: PageContent,
     _ links: () -> NextLinks
   ) throws(Failure) {
     let next: Paging.Next
@@ -108,8 +109,8 @@ extension PullPlan.List {
       guard next.emptyPages < paging.maxEmptyPages else { throw tooManyEmpty(page) }
       // The first trial is compared with `edges`, which is cheaper.
       let isStale = (!next.isTrial || page.isTrial) && repeated.came(content.records)
-      guard let next = try onward(to: next, from: page, facts, isReused: isReused) else { return }
-      way = .following(next, isFromKept: !isTransferred)
+      guard let next = try onward(to: next, from: page, facts, isReused: source == .cache) else { return }
+      way = .following(next, isFromKept: source != .answer)
       if isStale { try stale(page) }
     case .end:
       way = .ended

@@ -86,7 +86,7 @@ final class Pull: Sendable {
         work.note(isResumed: true, list: job.list)
         work.lists[job.list]?.uses(answerOf: receivedAt)
         try confirm(
-          job, list: list, known: known, validator: Validator(), answered: nil, isTransferred: false, work: &work)
+          job, list: list, known: known, from: .cache, validator: Validator(), answered: nil, work: &work)
         progress.resumed(answerOf: receivedAt)
         settle(job, list: list, work: &work)
       } else {
@@ -292,8 +292,8 @@ extension Pull {
     case .unchanged(let validator, let answered, let isTransferred):
       guard let known else { return work.plan.wasMissing(job) }
       try confirm(
-        job, list: list, known: known, validator: validator, answered: answered, isTransferred: isTransferred,
-        work: &work)
+        job, list: list, known: known, from: isTransferred ? .equalAnswer : .confirmation, validator: validator,
+        answered: answered, work: &work)
       if !isTransferred { progress.notModified(isKept: known[0].state != .published) }
     case .vanished, .forgotten: work.plan.wasMissing(job)
     case .pastTheEnd: work.plan.wasPastTheEnd(job)
@@ -339,7 +339,7 @@ extension Pull {
     let waiting = page.body.count * list.plans.count
     guard
       try work.plan.came(
-        job, facts: page.facts, waiting: waiting, isTransferred: true, digest: page.digest,
+        job, facts: page.facts, from: .answer, waiting: waiting, digest: page.digest,
         records: list.start == nil ? page.records(of: list.plans) : page.changes, links: links)
     else { return }
     work.queue.add(received(page, job: job, list: list), at: clock.uptime())
@@ -358,26 +358,21 @@ extension Pull {
   }
 
   private func confirm(
-    _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage], validator: Validator, answered: Date?,
-    isTransferred: Bool, work: inout PullState
+    _ job: PullPlan.PageJob, list: PulledList, known: [CachedPage], from source: PullPlan.PageSource,
+    validator: Validator, answered: Date?, work: inout PullState
   ) throws {
     var facts = ListFacts(known[0], of: list)
     facts.skipped = known.reduce(facts.skipped) { min($0, $1.skipped) }
     if let answered { facts.answered = answered }
     let now = clock.now()
-    let isReused = !isTransferred && answered == nil
-    guard
-      try work.plan.came(
-        job, facts: facts, isTransferred: false, isTold: isTransferred, isReused: isReused, digest: known[0].digest,
-        links: links)
-    else { return }
+    guard try work.plan.came(job, facts: facts, from: source, digest: known[0].digest, links: links) else { return }
     work.lists[job.list]?.isAfterEmpty = known[0].state == .published && facts.records == 0
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource, of: list.place,
         page: ConfirmedPage(
-          number: job.page.number, page: page, validator: validator, receivedAt: isTransferred ? now : nil,
-          confirmedAt: isTransferred || answered == nil ? nil : now, answered: answered),
+          number: job.page.number, page: page, validator: validator, receivedAt: source == .equalAnswer ? now : nil,
+          confirmedAt: source == .confirmation ? now : nil, answered: answered),
         at: clock.uptime())
     }
     progress.done(

@@ -180,32 +180,34 @@ package struct PullPlan: Sendable {
 
   // MARK: Results
 
+  /// The source of a page's facts.
+  enum PageSource: Sendable {
+    /// The body of an answer.
+    case answer
+    /// An answer whose body is that of the known page.
+    case equalAnswer
+    /// The known page, which upstream has confirmed (304).
+    case confirmation
+    /// The known page, which was not requested.
+    case cache
+  }
+
   /// Call this when a page was received, or when a known page is still valid. Returns false if its list has ended, so
   /// that the page is not needed. Throws if the page leads to an address that cannot be requested.
   /// - Parameters:
   ///   - bytes: size of the body, which waits to be written if the page is needed.
-  ///   - isTransferred: false for a known page that is still valid.
-  ///   - isTold: if true, an answer of this pull has the facts, so that it must report the same numbers of records and
-  ///     pages as the first page. nil for the same as `isTransferred`.
-  ///   - isReused: true for a page of an earlier sync that was not requested.
   ///   - digest: digest of the body.
   ///   - records: the page's records; nil for a page that was not transferred.
   ///   - links: evaluated if the page leads to another origin.
   mutating func came(
-    _ job: PageJob, facts: ListFacts, waiting bytes: Int = 0, isTransferred: Bool, isTold: Bool? = nil,
-    isReused: Bool = false,
-    digest: Int64? = nil, records: @autoclosure () -> RepeatedPages.Page? = nil,
-    links: () -> NextLinks = { .sameOrigin }
+    _ job: PageJob, facts: ListFacts, from source: PageSource, waiting bytes: Int = 0, digest: Int64? = nil,
+    records: @autoclosure () -> RepeatedPages.Page? = nil, links: () -> NextLinks = { .sameOrigin }
   ) throws(Failure) -> Bool {
     land(job)
     guard let place = place(of: job.list) else { return false }
     // Other pages are compared with nothing, and their keys are costly.
     let content = lists[place].compares(job) ? PageContent(records: records(), digest: digest) : PageContent()
-    guard
-      try lists[place].came(
-        job, facts: facts, content: content, isTransferred: isTransferred, isTold: isTold ?? isTransferred,
-        isReused: isReused, links: links)
-    else { return false }
+    guard try lists[place].came(job, facts: facts, from: source, content: content, links: links) else { return false }
     waitingBytes += bytes
     return true
   }

@@ -335,8 +335,8 @@ extension SyncMachine {
     if pages.count != nil {
       hint += "; if its total is an estimate or counts only the records from that page on, remove count from pages"
     }
-    if pages.style.kind.isPositional, !pages.hidden {
-      hint += "; if upstream hides records after it has cut the pages, set hidden = true in pages"
+    if !pages.hidden {
+      hint += "; if upstream counts records that it does not list, set hidden = true in pages"
     }
     return hint
   }

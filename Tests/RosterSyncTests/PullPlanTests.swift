@@ -25,18 +25,18 @@ private final class Planned {
   func asked() throws -> PullPlan.PageJob { try #require(ask()) }
 
   func came(
-    _ job: PullPlan.PageJob, facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true,
+    _ job: PullPlan.PageJob, facts: ListFacts, from source: PullPlan.PageSource = .answer, waiting: Int = 0,
     likeness: Int? = nil, links: NextLinks = .sameOrigin
   ) throws -> Bool {
     let records = likeness.map { RepeatedPages.Page(likeness: $0, keys: [$0]) }
     return try plan.came(
-      job, facts: facts, waiting: waiting, isTransferred: isTransferred, records: records, links: { links })
+      job, facts: facts, from: source, waiting: waiting, records: records, links: { links })
   }
 
   /// Answers the page that the plan requests next.
-  func answer(_ facts: ListFacts, waiting: Int = 0, isTransferred: Bool = true) throws -> Bool {
+  func answer(_ facts: ListFacts, from source: PullPlan.PageSource = .answer, waiting: Int = 0) throws -> Bool {
     let job = try asked()
-    return try came(job, facts: facts, waiting: waiting, isTransferred: isTransferred)
+    return try came(job, facts: facts, from: source, waiting: waiting)
   }
 
   func wasMissing(_ job: PullPlan.PageJob) { plan.wasMissing(job) }
@@ -103,7 +103,7 @@ private final class Planned {
     let plan = Planned([parallel])
     let first = try plan.asked()
     #expect(try plan.came(first, facts: ListFacts(records: 2, count: 9, last: 5)))
-    #expect(try plan.answer(ListFacts(records: 2, count: 8, last: 4), isTransferred: false))
+    #expect(try plan.answer(ListFacts(records: 2, count: 8, last: 4), from: .confirmation))
     #expect(plan.outcome(of: 0) == PullOutcome(drift: nil, count: 9, hasPages: true, hasSeveralPages: true))
   }
 
@@ -309,7 +309,7 @@ private final class Planned {
   @Test("40: if upstream no longer knows the address after a kept page, the list begins again")
   func forgotten() throws {
     let plan = Planned([cursor])
-    #expect(try plan.answer(ListFacts(records: 2, next: .text("a")), isTransferred: false))
+    #expect(try plan.answer(ListFacts(records: 2, next: .text("a")), from: .confirmation))
     let second = try plan.asked()
     #expect(second.isFromKept)
     plan.wasMissing(second)

@@ -87,7 +87,7 @@ extension Diagnosis.Kind {
     Nothing: what was pulled is kept, and rosterd goes on once the budget has room. If that is too late, raise limit.budget, or raise sync.interval to what rosterd check proposes.
     drift
     Records might have been lost or counted twice, so nothing was published.
-    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order. If its total is an estimate, remove count from [resource.{resource}.pages]. If upstream counts records that it does not list, or hides them after it has cut the pages, set hidden = true there.
+    Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order. If its total is an estimate, remove count from [resource.{resource}.pages]. If upstream counts records that it does not list, set hidden = true there.
     circle
     The pages lead back to earlier pages.
     Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator.
