@@ -123,7 +123,7 @@ extension Grant {
 
   /// A text that could not be sent is no token.
   private func token(_ answer: JSONValue, place: JSONPointer?) -> Secret? {
-    place.flatMap { answer[$0]?.text }.map { Secret($0.withoutEdges) }.flatMap { $0.fitsHeader ? $0 : nil }
+    place.flatMap { answer[$0]?.text }.map { Secret($0.trimmed) }.flatMap { $0.fitsHeader ? $0 : nil }
   }
 
   /// True if upstream has replaced the token, whether or not the new one is usable.
@@ -232,7 +232,7 @@ extension TokenSource {
       case .cookie: cookie(in: response)?.value
       case .body: document.text
       }
-    return text.map { Secret($0.withoutEdges) }.flatMap { $0.fitsHeader ? $0 : nil }
+    return text.map { Secret($0.trimmed) }.flatMap { $0.fitsHeader ? $0 : nil }
   }
 
   /// The cookie as the answer sets it; nil without one, and for another place.
@@ -249,23 +249,5 @@ extension TokenSource {
     }
     let age = parts.dropFirst().first { $0.first?.lowercased() == "max-age" }
     return (pair[1], age.flatMap { $0.count == 2 ? Double($0[1]) : nil })
-  }
-}
-
-extension Substring {
-  fileprivate var trimmed: String {
-    let start = drop { $0 == " " || $0 == "\t" }
-    return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-  }
-}
-
-extension String {
-  /// The text without the white space and line ends around it, which belong to no token.
-  fileprivate var withoutEdges: String {
-    let isEdge = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
-    guard utf8.first.map(isEdge) == true || utf8.last.map(isEdge) == true else { return self }
-    var bytes = utf8.drop(while: isEdge)
-    while bytes.last.map(isEdge) == true { bytes.removeLast() }
-    return String(Substring(bytes))
   }
 }

@@ -125,7 +125,7 @@ extension StatusRequest {
   init(_ head: HTTPRequestHead, peer: UInt32?) {
     self.init(
       method: head.method.rawValue, target: head.uri,
-      headers: head.headers.map { Request.Header($0.name, $0.value.fieldValue) }, peer: peer)
+      headers: head.headers.map { Request.Header($0.name, $0.value.trimmed) }, peer: peer)
     isHTTP11 = head.version.minor >= 1
   }
 

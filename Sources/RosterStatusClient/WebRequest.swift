@@ -1,3 +1,5 @@
+import RosterCore
+
 /// The head of one request from a browser, read strictly: what could be understood in two ways is refused (RFC 9112).
 struct WebRequest {
   /// The bytes are not a valid request.
@@ -49,7 +51,7 @@ struct WebRequest {
 
   /// The value of a cookie (RFC 6265 §4.2.1); nil if the client did not send the cookie.
   func cookie(_ name: String) -> Substring? {
-    (self["cookie"] ?? "").split(separator: ";").lazy.compactMap { $0.trimmed.value(of: name) }.first
+    (self["cookie"] ?? "").split(separator: ";").lazy.compactMap { $0.trimmed[...].value(of: name) }.first
   }
 
   private static func field(_ line: Substring) throws(Malformed) -> (String, Substring) {
@@ -58,7 +60,7 @@ struct WebRequest {
     guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains(where: { $0 == " " || $0 == "\t" }) else {
       throw Malformed()
     }
-    return (parts[0].lowercased(), parts[1].trimmed)
+    return (parts[0].lowercased(), parts[1].trimmed[...])
   }
 
   /// No control; bytes beyond ASCII may be another program's cookie (§5.5, obs-text).
@@ -71,13 +73,6 @@ extension Substring {
   /// The text after `name=`; nil if the text does not begin with it.
   fileprivate func value(of name: String) -> Substring? {
     hasPrefix(name + "=") ? dropFirst(name.count + 1) : nil
-  }
-
-  fileprivate var trimmed: Substring {
-    var text = self
-    while text.first == " " || text.first == "\t" { text.removeFirst() }
-    while text.last == " " || text.last == "\t" { text.removeLast() }
-    return text
   }
 }
 

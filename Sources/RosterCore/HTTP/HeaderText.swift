@@ -36,16 +36,14 @@ extension UInt8 {
   fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
-extension String {
-  /// The value without surrounding white space, which is not part of a header's value (RFC 9110 §5.5). NIO's parser
-  /// keeps trailing white space.
-  package var fieldValue: String {
-    guard isSpace(utf8.first) || isSpace(utf8.last) else { return self }
-    var bytes = utf8.drop(while: isSpace)
-    while isSpace(bytes.last) { bytes.removeLast() }
+extension StringProtocol {
+  /// The text without the white space and line ends around it, which are not part of a header's value (RFC 9110 §5.5)
+  /// or of a token. NIO's parser keeps trailing white space.
+  package var trimmed: String {
+    let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+    var bytes = Substring(self).utf8
+    while bytes.first.map(isSpace) == true { bytes.removeFirst() }
+    while bytes.last.map(isSpace) == true { bytes.removeLast() }
     return String(Substring(bytes))
   }
 }
-
-/// SP and HTAB (RFC 9110 §5.6.3).
-private func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -138,7 +138,7 @@ enum PauseValue: Equatable {
 
   /// Reads a number, a length with units (`1m30s`), an HTTP date, or a date of ISO 8601; nil for anything else.
   init?(_ text: some StringProtocol, unit: Double = seconds) {
-    let text = String(text).trimmingPrefix { $0 == " " }.trimmingSuffix(while: " ")
+    let text = text.trimmed
     if let number = Self.number(text) {
       self = Self(number: number, unit: unit)
     } else if let length = Self.length(text) {
@@ -213,13 +213,5 @@ enum PauseValue: Equatable {
     text = text.replacing(" +", with: "+").replacing(" -", with: "-")
     guard text.utf8.contains(UInt8(ascii: ":")), let mark = Mark(text, form: .rfc3339, zone: 0) else { return nil }
     return Date(timeIntervalSince1970: Double(mark.value) / 1e9)
-  }
-}
-
-extension String {
-  fileprivate func trimmingPrefix(_ isTrimmed: (Character) -> Bool) -> String { String(drop(while: isTrimmed)) }
-
-  fileprivate func trimmingSuffix(while character: Character) -> String {
-    String(self[..<(lastIndex { $0 != character }.map(index(after:)) ?? startIndex)])
   }
 }

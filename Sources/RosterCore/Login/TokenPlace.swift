@@ -33,15 +33,13 @@ package struct TokenPlace: Sendable, Hashable {
     switch carrier {
     case .header:
       name = String(text[..<end])
-      value = String(rest.drop(while: Self.isBlank).reversed().drop(while: Self.isBlank).reversed())
+      value = rest.trimmed
     case .parameter: (name, value) = (String(text[..<end].dropFirst()), String(rest))
     case .body:
       guard JSONPointer(String(text[..<end])) != nil else { return nil }
       (name, value) = (String(text[..<end]), String(rest))
     }
   }
-
-  private static func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
 
   /// The text from which `init(_:)` makes the same place.
   package var text: String {

@@ -106,10 +106,3 @@ private struct AnswerHead {
     return nil
   }
 }
-
-extension Substring {
-  /// The text without white space at both ends.
-  var trimmed: String {
-    String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
-  }
-}

@@ -24,7 +24,7 @@ struct Answer {
 
   mutating func receive(_ received: HTTPResponseHead) {
     var head = received
-    head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.fieldValue) })
+    head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.trimmed) })
     self.head = head
     if let length = head.contentLength, length <= Self.maxBytes { body.reserveCapacity(length) }
   }
