@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import RosterAuth
 import RosterCore
@@ -12,11 +13,15 @@ extension Configuration {
   /// One sentence for each missing credential that `auth.flow` needs. A path that this user may not look at counts as
   /// an existing credential. The token store of this server, flow and client replaces a missing token, and no empty
   /// file.
-  /// - Parameter stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
-  package func missingCredentials(stores: [String] = credentialStores) -> [String] {
+  /// - Parameters:
+  ///   - stores: Folders in which systemd looks for the credentials of the package's units (systemd.exec(5)).
+  ///   - unitFolders: Folders in which systemd looks for drop-ins.
+  package func missingCredentials(
+    stores: [String] = credentialStores, unitFolders: [String] = unitFolders
+  ) -> [String] {
     let settings = TokenSettings(self)
     return settings.neededCredentials.compactMap { name in
-      let places = places(of: name, stores)
+      let places = places(of: name, stores, unitFolders: unitFolders)
       let needed = "auth.flow = \"\(auth.flow.rawValue)\" needs the credential \(name)"
       if let found = places.first(where: Self.mayExist) {
         guard Self.isEmpty(found), settings.refusesEmpty(name) else { return nil }
@@ -94,12 +99,38 @@ extension Configuration {
   var unitName: String? { unit.map { $0 == Self.mainUnit ? $0 : "\(Self.mainUnit)@\($0)" } }
 
   /// The files of this credential, in the order in which they are looked for.
-  func places(of name: String, _ stores: [String]) -> [String] {
+  func places(of name: String, _ stores: [String], unitFolders: [String] = unitFolders) -> [String] {
     if !auth.credentialsDir.isEmpty { return ["\(auth.credentialsDir)/\(name)"] }
     guard let unit else { return [] }
     let prefix = unit == Self.mainUnit ? unit : "\(Self.mainUnit).\(unit)"
-    return stores.map { "\($0)/\(prefix).\(name)" }
+    let dropIn = DropInCredential.all(ofUnit: unitName, in: unitFolders)[name]
+    if let dropIn, dropIn.isPath, !dropIn.isEncrypted { return [dropIn.source] }
+    return stores.map { "\($0)/\(dropIn.flatMap { $0.isPath ? nil : $0.source } ?? "\(prefix).\(name)")" }
   }
+
+  /// One sentence for each credential of a drop-in with which systemd would end the start of the unit with 243. The
+  /// journal does not name that file.
+  package func refusedCredentials(
+    stores: [String] = credentialStores, unitFolders: [String] = unitFolders
+  ) -> [String] {
+    DropInCredential.all(ofUnit: unitName, in: unitFolders).sorted { $0.key < $1.key }.compactMap { name, dropIn in
+      let end = "systemd would end the start of \(unitName ?? "") with 243"
+      if dropIn.isPath {
+        return Self.mayExist(dropIn.source)
+          ? nil : "\(dropIn.file) loads the credential \(name) from \(dropIn.source), which does not exist: \(end)"
+      }
+      let found = stores.map { "\($0)/\(dropIn.source)" }.filter(Self.mayExist)
+      guard dropIn.isEncrypted, let plain = found.first, found.allSatisfy({ !$0.contains(".encrypted/") }) else {
+        return nil
+      }
+      return "\(dropIn.file) expects the credential \(name) encrypted, and \(plain) is not: \(end)"
+    }
+  }
+
+  /// systemd's folders of units, the strongest first (systemd.unit(5)).
+  package static let unitFolders = [
+    "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+  ]
 
   /// The token store of the unit that reads this file. Outside a service, the default path is that of
   /// `rosterd.service`.
@@ -149,5 +180,45 @@ extension Configuration {
 
   static func mayExist(_ path: String) -> Bool {
     fileStatus(path) != nil || ![ENOENT, ENOTDIR].contains(errno)
+  }
+}
+
+/// A line `LoadCredential=NAME:SOURCE` of a drop-in (systemd.exec(5)).
+private struct DropInCredential {
+  /// A path, or the name of a file in a credential store.
+  var source: String
+  var isEncrypted: Bool
+  /// The drop-in.
+  var file: String
+
+  var isPath: Bool { source.hasPrefix("/") }
+
+  /// The credentials that drop-ins add to the unit, by name. The last line wins, and an empty one removes those before
+  /// it. A source with a specifier other than `%i` is left out.
+  static func all(ofUnit unit: String?, in folders: [String]) -> [String: DropInCredential] {
+    guard let unit else { return [:] }
+    let parts = unit.split(separator: "@", maxSplits: 1)
+    let units = parts.count == 1 ? [unit] : ["\(parts[0])@", unit]
+    var files: [String: String] = [:]
+    for folder in folders.reversed().flatMap({ folder in units.map { "\(folder)/\($0).service.d" } }) {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasSuffix(".conf") {
+        files[name] = "\(folder)/\(name)"
+      }
+    }
+    var found: [String: DropInCredential] = [:]
+    for (_, file) in files.sorted(by: { $0.key < $1.key }) {
+      let text = (try? contents(of: file, limit: 65_536)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+      for line in text.split(separator: "\n") {
+        let pair = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmed)
+        guard pair.count == 2, ["LoadCredential", "LoadCredentialEncrypted"].contains(pair[0]) else { continue }
+        let value = pair[1].split(separator: ":", maxSplits: 1).map(String.init)
+        if value.isEmpty { found = [:] }
+        let source = (value.last ?? "").replacing("%i", with: parts.last ?? "")
+        guard value.count == 2, !source.contains("%") else { continue }
+        found[value[0]] = DropInCredential(
+          source: source, isEncrypted: pair[0].hasSuffix("Encrypted"), file: file)
+      }
+    }
+    return found
   }
 }

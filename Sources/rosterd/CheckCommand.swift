@@ -22,7 +22,7 @@ struct CheckCommand: ParsableCommand {
     try answer("\(configuration.rendered())\n\(cost.text)")
     if let warning = cost.warning { complain("warning: \(warning)") }
     let notes =
-      configuration.missingCredentials() + configuration.oddCredentials()
+      configuration.refusedCredentials() + configuration.missingCredentials() + configuration.oddCredentials()
       + [configuration.missingClaims, configuration.foreignSession(), configuration.renewalWarning].compactMap(\.self)
     for sentence in notes { complain("note: \(sentence)") }
   }

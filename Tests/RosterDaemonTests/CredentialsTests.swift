@@ -70,6 +70,46 @@ struct CredentialsTests {
     #expect(lacking().isEmpty)
   }
 
+  @Test("55: check names the credentials of drop-ins with which systemd would end the start, and looks where they lead")
+  func dropIns() throws {
+    var configuration = Configuration()
+    configuration.auth.flow = .static
+    configuration.path = "/etc/rosterd/stage.toml"
+    let folders = ["etc", "run"].map(workspace.path)
+    let stores = ["plain", "store.encrypted"].map(workspace.path)
+    for folder in stores + folders.map({ "\($0)/rosterd@.service.d" }) + ["\(folders[0])/rosterd@stage.service.d"] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    func refused() -> [String] { configuration.refusedCredentials(stores: stores, unitFolders: folders) }
+    func missing() -> [String] { configuration.missingCredentials(stores: stores, unitFolders: folders) }
+    #expect(refused().isEmpty && missing().map { $0.contains("plain/rosterd.stage.access_token does not") } == [true])
+    let key = workspace.path("keys/stage")
+    let file = try workspace.write(
+      "[Service]\nLoadCredential = access_token:\(workspace.path("keys"))/%i\n", to: "run/rosterd@.service.d/a.conf")
+    #expect(
+      refused() == [
+        "\(file) loads the credential access_token from \(key), which does not exist: "
+          + "systemd would end the start of rosterd@stage with 243"
+      ])
+    #expect(missing().map { $0.contains("\(key) does not exist") } == [true])
+    try FileManager.default.createDirectory(atPath: workspace.path("keys"), withIntermediateDirectories: true)
+    try workspace.write("t", to: "keys/stage")
+    #expect(refused().isEmpty && missing().isEmpty)
+    // A file of the same name in a stronger folder replaces the other one, and a later file has the last word.
+    try FileManager.default.removeItem(atPath: key)
+    let stronger = try workspace.write(
+      "LoadCredentialEncrypted=access_token:api\n", to: "etc/rosterd@.service.d/a.conf")
+    #expect(refused().isEmpty && missing().map { $0.contains("plain/api does not exist") } == [true])
+    try workspace.write("t", to: "plain/api")
+    #expect(refused().map { $0.hasPrefix("\(stronger) expects the credential access_token encrypted, and ") } == [true])
+    try workspace.write("x", to: "store.encrypted/api")
+    #expect(refused().isEmpty)
+    try workspace.write("LoadCredential=b:/nowhere/b\n", to: "etc/rosterd@stage.service.d/b.conf")
+    #expect(refused().count == 1)
+    try workspace.write("LoadCredential=\n", to: "etc/rosterd@stage.service.d/c.conf")
+    #expect(refused().isEmpty && missing().map { $0.contains("rosterd.stage.access_token does not") } == [true])
+  }
+
   @Test("55: a relative path, and a link, name the same unit as the absolute path")
   func relativePath() throws {
     let folder = workspace.path("etc")
