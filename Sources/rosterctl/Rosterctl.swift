@@ -19,9 +19,7 @@ struct Rosterctl: AsyncParsableCommand {
 
   /// Turns each error into a sentence and an exit code.
   static func main() async {
-    occupyStandardStreams()
-    // A closed pipe is not a failure; EPIPE reports it.
-    signal(SIGPIPE, SIG_IGN)
+    prepareProcess()
     do {
       try expectProcessFolder()
       let arguments = commandFirst(CommandLine.arguments.dropFirst())

@@ -16,8 +16,7 @@ struct RosterdPostgres: ParsableCommand {
   static func main() {
     StopSignal.hold()
     preventCoreFiles()
-    occupyStandardStreams()
-    signal(SIGPIPE, SIG_IGN)
+    prepareProcess()
     do {
       var command = try parseAsRoot()
       try command.run()

@@ -22,10 +22,7 @@ struct Rosterd: AsyncParsableCommand {
     handleEarlySignals()
     preventCoreFiles()
     limitMemoryArenas()
-    occupyStandardStreams()
-    // If a reader of the log or of an answer closes its pipe, the write fails with an error instead of ending the
-    // program.
-    signal(SIGPIPE, SIG_IGN)
+    prepareProcess()
     do throws(Failure) {
       try expectProcessFolder()
       try OpenFiles.raise()

@@ -40,10 +40,15 @@ package func expectProcessFolder() throws(Failure) {
     .configuration, step: "read", subject: path, cause: SystemError.last.text, hint: "mount proc on /proc")
 }
 
-/// Opens /dev/null for each standard stream that is closed. Otherwise a socket or a file could get that number and be
-/// taken for the stream. Each stand-in allows only the opposite direction, so that to use the stream still fails
-/// (EBADF).
-package func occupyStandardStreams() {
+/// Prepares a program, before other threads exist.
+///
+/// A closed pipe is no signal: EPIPE reports it. Dispatch does not complain in the journal that it may not raise the
+/// priority of one of its threads. Each standard stream that is closed becomes /dev/null. Otherwise a socket or a file
+/// could get that number and be taken for the stream. Each stand-in allows only the opposite direction, so that to use
+/// the stream still fails (EBADF).
+package func prepareProcess() {
+  signal(SIGPIPE, SIG_IGN)
+  setenv("LIBDISPATCH_LOG", "NO", 0)
   for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) == -1 {
     // open(2) returns the lowest free number, which is this stream's.
     _ = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
