@@ -86,6 +86,9 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
       name: "an address of the next page that is null", facts: #""count":2,"next":null,"previous":null"#,
       pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
     .init(
+      name: "a key and an address of the next page that are null", facts: #""count":2,"next":null,"next_url":null"#,
+      pages: .init(.next(at: body("/next_url"))), unseen: [.size, .count]),
+    .init(
       name: "a count that is only the page's", facts: #""count":2,"next":"/x?after=b""#,
       pages: .init(.next(at: body("/next"))), unseen: [.size, .count]),
     .init(

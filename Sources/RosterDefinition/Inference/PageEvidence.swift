@@ -191,7 +191,10 @@ struct PageEvidence {
       return word.contains("next") && word != "link" && header.value.isAddress
     }
     if let header { return NextAddress(at: .header(header.name), text: header.value) }
-    return facts.first(Vocabulary.next) { $0.value == .null }.map { NextAddress(at: .body($0.at)) }
+    // Datasette has two such members, `next` for a key and `next_url` for the address.
+    let isNull = { (fact: AnswerFacts.Fact) in fact.value == .null }
+    let found = facts.first(Vocabulary.next.subtracting(["next", "nextpage"]), where: isNull)
+    return (found ?? facts.first(Vocabulary.next, where: isNull)).map { NextAddress(at: .body($0.at)) }
   }
 
   /// The address in a list of links that has no other element, as in Nova's `servers_links`. The index of a longer list
