@@ -15,6 +15,9 @@ struct ReachSource: Sendable, CustomTestStringConvertible {
   /// A question, with its answers after each edition.
   var question: String
   var rows: [[String]]
+  /// The proof of a whole pull, as docs/RECIPES.md has it. nil if the pages of this server are smaller than those that
+  /// it is asked for, which is `weak`.
+  var proof: String? = "end"
   /// The start of an incremental request; nil if the definition has no `since`.
   var start: (@Sendable (Call) -> String?)?
 
@@ -64,6 +67,10 @@ struct ReachSource: Sendable, CustomTestStringConvertible {
       #expect(later.error == nil && later.rejected == 0)
       #expect(try await reach.column(source.question) == source.rows[1])
       #expect(try await reach.sync("--fresh").error == nil)
+      if let proof = source.proof {
+        let proofs = try await reach.column("SELECT DISTINCT proof FROM resources WHERE name <> 'window'")
+        #expect(proofs == [proof])
+      }
       #expect(try await reach.column(source.question) == source.rows[1])
     }
   }
@@ -108,7 +115,7 @@ extension ReachSource {
     },
     question: "SELECT i.id || title || name FROM issues i JOIN issue_labels l ON l.issue_id = i.record_id ORDER BY 1",
     rows: [["1abug", "2bbug", "3cbug"], ["1abug", "2Bbug", "3cbug"]],
-    start: { $0.body["variables"]?["since"]?.text })
+    proof: nil, start: { $0.body["variables"]?["since"]?.text })
 
   static let census = ReachSource(
     file: "us-census-counties", credentials: ["access_token": "c3nsus-key"],
@@ -151,7 +158,7 @@ extension ReachSource {
     },
     question:
       "SELECT m.id || topic || agenda FROM meetings m JOIN meeting_detail d ON d.meeting_id = m.record_id ORDER BY 1",
-    rows: [["11t11agenda"], ["11t11agenda", "21t21agenda"]])
+    rows: [["11t11agenda"], ["11t11agenda", "21t21agenda"]], proof: nil)
 
   static let analytics = ReachSource(
     file: "google-analytics-pages", settings: ["ROSTERD_AUTH_FLOW": "static"],
@@ -175,7 +182,8 @@ extension ReachSource {
     question: """
       SELECT date || views || from_day FROM page_days p JOIN window w ON w.record_id = p.window_id ORDER BY 1
       """,
-    rows: [["2025-02-0352025-02-03", "2025-02-0472025-02-03"], ["2025-02-0352025-02-03", "2025-02-0472025-02-03"]])
+    rows: [["2025-02-0352025-02-03", "2025-02-0472025-02-03"], ["2025-02-0352025-02-03", "2025-02-0472025-02-03"]],
+    proof: "count")
 
   static let xero = ReachSource(
     file: "xero-contacts", settings: ["ROSTERD_AUTH_FLOW": "static", "ROSTERD_AUTH_TOKEN_URL": ""],
@@ -198,7 +206,7 @@ extension ReachSource {
       return .json(.record(("Contacts", .list(isFirst ? contacts : []))), headers: [date])
     },
     question: "SELECT id || name FROM contacts ORDER BY 1", rows: [["aAnn", "bBob"], ["aAnn", "bBert"]],
-    start: { $0["If-Modified-Since"] })
+    proof: "weak", start: { $0["If-Modified-Since"] })
 
   static let square = ReachSource(
     file: "square-payments", credentials: ["access_token": "squ4re-token"],
@@ -237,5 +245,5 @@ extension ReachSource {
         ("time_entries", .list(entries)), ("total_pages", .number("1")), ("total_entries", .number("\(entries.count)")))
     },
     question: "SELECT id || ' ' || hours FROM time_entries ORDER BY 1",
-    rows: [["1 1.5", "2 2.0"], ["1 1.5", "2 3.5"]], start: { $0.parameter("updated_since") })
+    rows: [["1 1.5", "2 2.0"], ["1 1.5", "2 3.5"]], proof: "count", start: { $0.parameter("updated_since") })
 }
