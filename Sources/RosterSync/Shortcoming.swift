@@ -18,15 +18,19 @@ struct Shortcoming: Sendable {
   static func rejects(
     _ number: Int, holdingBack held: [ResourceComparison], first: [String: RejectedRecord] = [:]
   ) -> Shortcoming {
-    let consequences = held.map {
-      "; no \($0.resource) can be removed, because \($0.rejectedUnknown) of them \($0.rejectedUnknown == 1 ? "has" : "have") no known key"
-    }
-    let what = "\(number.counted(as: "record")) could not be stored" + consequences.joined()
-    let reasons = held.compactMap { first[$0.resource] }.map {
+    let named = held.prefix(3).map(\.resource).joined(separator: ", ")
+    let more = held.count > 3 ? " and \((held.count - 3).counted(as: "more resource"))" : ""
+    let unknown = held.reduce(0) { $0 + $1.rejectedUnknown }
+    let consequence =
+      held.isEmpty
+      ? ""
+      : "; no \(named)\(more) can be removed, because \(unknown) of them \(unknown == 1 ? "has" : "have") no known key"
+    let what = "\(number.counted(as: "record")) could not be stored" + consequence
+    let reason = held.lazy.compactMap { first[$0.resource] }.first.map {
       "; the first of \($0.resource) is \($0.place): \($0.reason)"
     }
     return Shortcoming(
-      sentence: "\(what); rosterctl rejects shows why" + reasons.joined(), trouble: Diagnosis(.rejects, what))
+      sentence: "\(what); rosterctl rejects shows why" + (reason ?? ""), trouble: Diagnosis(.rejects, what))
   }
 
   static func lie(_ resource: String, lie: ValidatorLie) -> Shortcoming {

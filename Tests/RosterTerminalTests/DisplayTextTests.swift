@@ -7,15 +7,17 @@ import Testing
 
 /// Texts with which an upstream might attack a terminal (CVE-2003-0063 and similar). They contain a new title, a colour
 /// in seven and in eight bits, an extra line, a bell and reversed text.
-let hostileText = "a\u{1b}]0;title\u{7}b\u{9b}31mc\nd\re\u{8}f\u{7f}g\u{202e}h\u{2066}i\u{2028}j\u{85}k"
+let hostileText =
+  "a\u{1b}]0;title\u{7}b\u{9b}31mc\nd\re\u{8}f\u{7f}g\u{202e}h\u{2066}i\u{2028}j\u{85}k\u{200b}l\u{e0041}m\u{feff}n"
 let steeringScalars: Set<Unicode.Scalar> = [
-  "\u{1b}", "\u{7}", "\u{9b}", "\n", "\r", "\u{8}", "\u{7f}", "\u{202e}", "\u{2066}", "\u{2028}", "\u{85}",
+  "\u{1b}", "\u{7}", "\u{9b}", "\n", "\r", "\u{8}", "\u{7f}", "\u{202e}", "\u{2066}", "\u{2028}", "\u{85}", "\u{200b}",
+  "\u{e0041}", "\u{feff}",
 ]
 
 @Suite struct DisplayTextTests {
   @Test("Text from upstream is printable: terminal controls become a mark, and all other text stays")
   func printable() {
-    #expect(hostileText.printable == "a�]0;title�b�31mc�d�e�f�g�h�i�j�k")
+    #expect(hostileText.printable == "a�]0;title�b�31mc�d�e�f�g�h�i�j�k�l�m�n")
     #expect("Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧".printable == "Rick Sa\u{301}nchez, 日本語 👨‍👩‍👧")
   }
 

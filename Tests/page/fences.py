@@ -12,7 +12,7 @@ from site_of_page import LIVE, SECLUSION, Site, Web, check_visit
 
 # Each would run, or load, if it became HTML.
 HOSTILE = ("<img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>\"'&lt;{{sentence}}"
-           "\u202e\u200f\u200e\u061c")
+           "\u202e\u200f\u200e\u061c\u200b\U000e0041")
 # Enumerations and other members that are not free text.
 PLAIN = {"state", "outcome", "phase", "flow", "proof", "at", "event"}
 CAUGHT = """
@@ -263,10 +263,10 @@ def hostile(site, driver, folder):
             for place in ["#sentence", "#upstream", "#foot", "#told", "#list", "#why"]:
                 assert "<img src=" in browser.text(place), (place, browser.text(place))
             assert "the client certificate expires in" in browser.text("#upstream"), browser.text("#upstream")
-            # Marks that turn the direction of text are replaced, in attributes too.
+            # Marks that turn the direction of text, and invisible ones, are replaced, in attributes too.
             marks = browser.run("""
                 const html = document.documentElement.outerHTML;
-                const mark = html.match(/[\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]/);
+                const mark = html.match(/[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\u{e0041}]/u);
                 return [mark?.index ?? null, html.includes('\\ufffd')]""")
             assert marks == [None, True], marks
             assert browser.run("return [window.ran ?? null, window.caught ?? null]") == [None, None]

@@ -14,13 +14,13 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-  /// True for a scalar that would steer a terminal or forge a line. These are controls, line ends, and marks that turn
-  /// the direction of the text around them (UAX 9 §2). All of them are below U+10000, as JSON's `\u` needs it.
+  /// True for a scalar that would steer a terminal, forge a line or hide a text. These are controls, line ends, marks
+  /// that turn the direction of the text around them (UAX 9 §2), and invisible characters that no script needs.
   package var steersTerminal: Bool {
     // The usual case is decided without a look at Unicode's tables.
     if isASCII { return value < 0x20 || value == 0x7F }
     return switch value {
-    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+    case 0x061C, 0x200B, 0x200E, 0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF, 0xE0000...0xE007F: true
     default: [.control, .lineSeparator, .paragraphSeparator].contains(properties.generalCategory)
     }
   }

@@ -10,7 +10,8 @@ extension String {
       case "\t": result += "\\t"
       case _ where scalar.steersTerminal:
         let hex = String(scalar.value, radix: 16, uppercase: true)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+        let digits = hex.count > 4 ? 8 : 4
+        result += (digits == 8 ? "\\U" : "\\u") + String(repeating: "0", count: digits - hex.count) + hex
       default: result.unicodeScalars.append(scalar)
       }
     }

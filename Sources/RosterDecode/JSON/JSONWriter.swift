@@ -274,11 +274,9 @@ extension Encodable {
 }
 
 extension Unicode.Scalar {
-  /// The escape `\uXXXX` of the character (RFC 8259 §7). It must be below U+10000, as all characters that control a
-  /// terminal are.
+  /// The escape `\uXXXX` of the character, or two of them (RFC 8259 §7).
   package var jsonEscape: String {
-    let hex = String(value, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    String(self).utf16.map { "\\u" + String(UInt32($0) + 0x1_0000, radix: 16).dropFirst() }.joined()
   }
 }
 

@@ -75,8 +75,9 @@ const withMoments = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]*
 const lasted = (sync) => (sync.finished_at ? Math.max(0, seconds(sync.finished_at) - seconds(sync.started_at)) : null);
 const plural = (number, one, several = one) => (number > 0 ? [`${number} ${number === 1 ? one : several}`] : []);
 
-/** Without controls and marks that turn the direction of text, as in all outputs. */
-const plain = (text) => text.replace(/[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+/** Without controls, marks that turn the direction of text, and invisible characters, as in all outputs. */
+const steering = /[\0-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+const plain = (text) => text.replace(steering, "\ufffd");
 const parse = (text) => JSON.parse(text, (_, value) => (typeof value === "string" ? plain(value) : value));
 
 /** As `rosterctl sync --wait` says it. */
@@ -164,9 +165,8 @@ function message() {
   return withMoments([state === "syncing" && current ? progress(current) : first, ...rest].join("; "));
 }
 
-/** Without what is said below. */
-const brief = (words) => lost || !explained ? words : words.split("; ").filter((part, index) =>
-  !index || !(explained.what + explained.todo).toLowerCase().includes(part.toLowerCase())).join("; ");
+/** Its cause is the headline, as long as rosterd answers. */
+const explanation = () => (explained?.state === status?.state ? explained : null);
 
 let announced = "";
 function drawHeadline() {
@@ -176,7 +176,7 @@ function drawHeadline() {
   attribute(document.body, "data-state", state);
   attribute($("icon"), "href", `#is-${state}`);
   put("word", word);
-  put("sentence", brief(words));
+  put("sentence", lost || !explanation() ? words : withMoments(explained.what));
   put("note", note);
   show($("note"), note);
   if (document.title !== `${word} · rosterd`) document.title = `${word} · rosterd`;
@@ -190,14 +190,12 @@ function drawHeadline() {
 // MARK: What is wrong
 
 function reasons() {
-  const rows = [];
-  if (explained?.state === status.state) {
-    const { what, since, readers, concerned, todo, next_at: next } = explained;
-    rows.push(["what happened", what], ["since", since && at(since)], ["readers see", readers],
-      ["concerned", concerned], ["what to do", todo], ["tries again", next && due(next)]);
-  }
+  const { what, since, readers, concerned, todo } = explanation() ?? {};
   const isLogin = status.state === "unauthorized" && status.token.flow === "oauth2_refresh";
-  return [...rows, ["a new token", isLogin && "rosterd login gets one"], ["configuration", status.config.last_error]];
+  return [
+    ["what happened", lost && what], ["since", since && at(since)], ["readers see", readers], ["concerned", concerned],
+    ["what to do", todo], ["a new token", isLogin && "rosterd login gets one"],
+    ["configuration", status.config.last_error]];
 }
 
 function drawReasons() {
@@ -368,8 +366,8 @@ function drawLegend() {
   const item = (text, ...shapes) =>
     el("li", {}, svg("svg", { viewBox: "-7 -7 14 14", "aria-hidden": "true" }, ...shapes), text);
   const items = [...numbers].sort((a, b) => b[1] - a[1]).map(([kind, number]) => item(
-    `${number} ${words[kind] ?? kind}`, svg("rect", { class: kind, x: -2.5, y: -.5, width: 5, height: 6 }),
-    glyphs[kind] ? glyph(kind, 0, -4.5) : ""));
+    `${number} ${words[kind] ?? kind}`, svg("rect", { class: kind, x: -2.5, y: 1.5, width: 5, height: 5 }),
+    glyphs[kind] ? glyph(kind, 0, -3.5) : ""));
   $("legend").replaceChildren(...items, item("records changed", diamond(0, 0, 5)),
     item("records rejected", svg("circle", { class: "reject", r: 4.5 })), el("li", {}, "a taller bar: a longer sync"));
 }
