@@ -37,8 +37,8 @@ extension UInt8 {
 }
 
 extension StringProtocol {
-  /// The text without the white space and line ends around it, which are not part of a header's value (RFC 9110 §5.5)
-  /// or of a token. NIO's parser keeps trailing white space.
+  /// The text without the white space and line ends around it. These are no part of a header's value (RFC 9110 §5.5),
+  /// nor of a token. NIO's parser keeps trailing white space.
   package var trimmed: String {
     let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
     var bytes = Substring(self).utf8
