@@ -18,7 +18,7 @@ CHARACTER = """{
 "image": "https://roster.example/api/character/avatar/<n>.jpeg",
 "episode": ["https://roster.example/api/episode/<n|1|2|3>", "https://roster.example/api/episode/<n|4|5|6|7>"],
 "url": "https://roster.example/api/character/<n>", "created": "2017-11-04T18:48:46.250Z"}"""
-# NumberedTokens.swift says what they mean.
+# TokenEndpoint.swift says what they mean.
 TOKENS = {"isRequired": True} | dict.fromkeys(
     ["granted", "used", "expired", "uses", "lifetime", "lasting", "reuses"], 0)
 ALL_PAGES = {"first": 1}

@@ -68,7 +68,7 @@ class Versions(simulator.Simulator):
         return content(self.version, self.records, columns)
 
     def use_tokens(self, **state):
-        """NumberedTokens.swift says what the state means."""
+        """TokenEndpoint.swift says what the state means."""
         self.change(tokens=simulator.TOKENS | state)
 
     @property

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 package import RosterCore
 
 /// `upstream.proxy`.
@@ -101,5 +102,71 @@ extension URLComponents {
   var plainHost: String {
     let host = host ?? ""
     return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+  }
+}
+
+extension Configuration {
+  /// The proxies for the servers. A variable that no request needs is never checked.
+  package var proxies: ProxyRules {
+    let environment = upstream.environmentProxies
+    return switch upstream.proxy {
+    case .none: ProxyRules()
+    case .server(let server): ProxyRules(http: server, https: server)
+    case .environment:
+      ProxyRules(
+        http: try? environment.http?.server(), https: try? environment.https?.server(),
+        exceptions: environment.exceptions)
+    }
+  }
+
+  /// A sentence if the environment names a proxy only in a variable that rosterd does not read.
+  var proxyWarning: String? {
+    guard upstream.proxy == .environment, let name = upstream.environmentProxies.ignored else { return nil }
+    return
+      "\(name) is ignored, so upstream is asked without a proxy; set HTTPS_PROXY and HTTP_PROXY, or upstream.proxy (\"none\" to confirm)"
+  }
+
+  /// Variables without a usable proxy that a request would need.
+  var unusableProxies: [Conflict] {
+    let environment = upstream.environmentProxies
+    guard upstream.proxy == .environment else { return [] }
+    let servers = [upstream.baseURL, resolvedTokenURL ?? ""].compactMap { URLComponents(string: $0) }
+    return [("http", environment.http), ("https", environment.https)].compactMap { scheme, variable in
+      guard let variable else { return nil }
+      let isAsked = servers.contains { server in
+        let port = server.port ?? (scheme == "https" ? 443 : 80)
+        return server.scheme?.lowercased() == scheme
+          && !environment.exceptions.contains { $0.covers(host: server.plainHost, port: port) }
+      }
+      guard isAsked else { return nil }
+      do throws(Mistakes) { _ = try variable.server() } catch {
+        return Conflict(
+          keys: [variable.name], problem: error.list.first?.problem ?? "",
+          allowed: "http://[USER:PASSWORD@]HOST[:PORT]; or upstream.proxy = \"none\"")
+      }
+      return nil
+    }
+  }
+}
+
+extension Configuration {
+  /// The proxy for a server that need not belong to a configuration. It comes from `upstream.proxy` in the environment
+  /// or in a readable default file, else from the environment's own variables.
+  package static func proxies(
+    toAsk url: String, environment: [String: String], isRoot: Bool = geteuid() == 0
+  ) throws(ConfigurationFaults) -> (rules: ProxyRules, warning: String?) {
+    var reader = ConfigurationReader()
+    reader.readFile(Defaults(environment: environment, isRoot: isRoot).configurationFile, mustExist: false)
+    reader.readEnvironment(environment)
+    var configuration = reader.configuration
+    (configuration.upstream.baseURL, configuration.auth.tokenURL) = (url, "")
+    let key = "upstream.proxy"
+    let faults =
+      reader.faults.filter { $0.key == key || $0.key == "\(ConfigurationKey.variablePrefix)UPSTREAM_PROXY" }
+      + configuration.unusableProxies.map {
+        ConfigurationFault(file: nil, line: nil, key: $0.keys.first ?? key, problem: $0.problem, allowed: $0.allowed)
+      }
+    guard faults.isEmpty else { throw ConfigurationFaults(faults: faults) }
+    return (configuration.proxies, configuration.proxyWarning)
   }
 }
