@@ -11,6 +11,12 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
   /// What an incremental pull starts from.
   enum Start: CaseIterable { case number, unix, rfc3339, token }
 
+  /// The sign by which the lists of a resource end: the usual one of the style, `more`, or `count`.
+  enum End: CaseIterable { case usual, more, count }
+
+  /// The answer for a page that another answer promises.
+  enum BrokenPromise: CaseIterable { case refused, empty }
+
   /// How `by_key` answers.
   enum ByKey: CaseIterable { case right, limited, notFound, noContent, object, another, serverError }
 
@@ -18,6 +24,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
   struct Plan: Sendable {
     let kinds: [KeyKind]
     let styles: [Resource.Style]
+    let ends: [End]
     let removals: [Resource.Removal]
     let asksMany: Bool
     /// nil if each pull is whole.
@@ -35,11 +42,14 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     let scans: Bool
     /// True if no total is above the size of a page.
     let capsTotals: Bool
+    /// True if a page beyond the end is refused with 404.
+    let refusesBeyond: Bool
 
     init(_ dice: inout SeededDice) {
       let last = KeyKind.allCases.randomElement(using: &dice) ?? .integer
       kinds = [[.integer, .text].randomElement(using: &dice) ?? .integer, .integer, last]
       styles = (0..<3).map { _ in Self.styles.randomElement(using: &dice) ?? .one }
+      ends = (0..<3).map { _ in End.allCases.randomElement(using: &dice) ?? .usual }
       removals = (0..<3).map { _ in Int.random(in: 0..<5, using: &dice) == 0 ? .twice : .ask }
       asksMany = Bool.random(using: &dice)
       start = Bool.random(using: &dice) ? Start.allCases.randomElement(using: &dice) : nil
@@ -51,6 +61,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       omitsEmptyLists = Int.random(in: 0..<3, using: &dice) == 0
       scans = Bool.random(using: &dice)
       capsTotals = Bool.random(using: &dice)
+      refusesBeyond = Bool.random(using: &dice)
     }
 
     private static let styles: [Resource.Style] = [
@@ -68,9 +79,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       let (kind, path, name) = (kinds[level], Self.paths[level], Self.names[level])
       let removal = removals[level]
       let key = kind == .composite ? "{key.id},{key.code}" : asksMany && kind == .integer ? "{keys}" : "{key}"
-      var pages = Resource.Pages(styles[level])
-      if styles[level].kind == .after { pages.more = .body(at("more")) }
-      if styles[level].kind == .offset { pages.count = .body(at("count")) }
+      let pages = pages(level)
       var resource = Resource(
         name: name, path: path, records: at("list"), otherKeys: kind == .composite ? [at("code")] : [],
         table: name + "s", byKey: removal == .ask ? "\(path)/\(key)" : nil, removal: removal, pages: pages,
@@ -87,6 +96,40 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       }
       return resource
     }
+
+    private func pages(_ level: Int) -> Resource.Pages {
+      var pages = Resource.Pages(styles[level])
+      switch ending(level) {
+      case .usual: break
+      case .more: pages.more = .body(at("more"))
+      case .count: pages.count = .body(at("count"))
+      }
+      if pages.style.kind == .number, pages.ending != nil || pages.count != nil { pages.style.last = nil }
+      if refusesBeyond, promises(level) { pages.beyond = [404] }
+      return pages
+    }
+
+    /// The sign of the definition.
+    func ending(_ level: Int) -> End {
+      switch (styles[level].kind, ends[level]) {
+      case (.one, _): .usual
+      case (.after, .usual): .more
+      case (.offset, .usual): .count
+      case (_, let end): end
+      }
+    }
+
+    /// True if each answer of a list says whether another page follows.
+    func promises(_ level: Int) -> Bool {
+      switch ending(level) {
+      case .more: true
+      case .count: !capsTotals
+      case .usual: styles[level].kind == .number || !capsTotals
+      }
+    }
+
+    /// True if the pages of a list are cut by keys.
+    func scans(_ level: Int) -> Bool { scans && ending(level) != .count && styles[level].mayHaveEmptyPages }
 
     private func since(_ start: Start, listing: Listing) -> Since {
       let (param, wholeEvery) = (Resource.RequestPlace.query("since"), Duration.seconds(5000))
@@ -162,6 +205,10 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     var partialEvery: Int?
     /// True if the first of two answers of a list lacks it.
     var lacksLists = false
+    /// The answer for pages after the first, if others promise them; nil if they are there.
+    var brokenPromise: BrokenPromise?
+    /// Number of promised pages that were not there.
+    fileprivate(set) var brokenPromises = 0
     /// Numbers of requests, by the paths of their lists.
     private var requests: [String: Int] = [:]
     /// Number of answers that were partial, lacked their list, were empty in the middle, or had a capped total.
@@ -222,6 +269,8 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
       patience = Int.random(in: 0..<4, using: &dice) == 0 ? Int.random(in: 0...25, using: &dice) : nil
       partialEvery = Bool.random(using: &dice) ? Int.random(in: 2...9, using: &dice) : nil
       lacksLists = Int.random(in: 0..<4, using: &dice) == 0
+      let breaks = Int.random(in: 0..<3, using: &dice) == 0
+      brokenPromise = breaks ? BrokenPromise.allCases.randomElement(using: &dice) : nil
     }
   }
 
@@ -234,7 +283,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     state.withLock { body(&$0, &dice) }
   }
 
-  /// True if lists and `by_key` say what upstream has.
+  /// True if lists and `by_key` say what upstream has. A broken promise shows itself, so that it is no lie.
   var isHonest: Bool {
     state.withLock { state in
       state.hidden.isEmpty && [.right, .limited].contains(state.byKey)
@@ -249,6 +298,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
   ]
 
   var oddAnswers: Int { state.withLock(\.oddAnswers) }
+  var brokenPromises: Int { state.withLock(\.brokenPromises) }
 
   var records: Set<String> { Set(state.withLock { $0.records.keys.map(text) }) }
 
@@ -342,7 +392,19 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     return Response(json: "[\(found.joined(separator: ","))]")
   }
 
-  private static let pageSize = 3
+  private static let pageSize = 2
+
+  /// True if a page is not there although another answer promises it. Without a promise no answer shows the difference.
+  private func isBroken(_ state: inout State, level: Int) -> Bool {
+    let isSeen =
+      switch state.brokenPromise {
+      case .refused?: plan.promises(level)
+      case .empty?: !plan.capsTotals
+      case nil: false
+      }
+    if isSeen { state.brokenPromises += 1 }
+    return isSeen
+  }
 
   private func list(_ path: String, above: [Int], query: String, isChanges: Bool, _ state: inout State) -> Response {
     var parameters: [String: Int] = [:]
@@ -372,12 +434,17 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     var end = first + shown.count
     var hasMore = end < sorted.count
     var pages = max(1, (sorted.count + Self.pageSize - 1) / Self.pageSize)
-    if plan.scans, style.mayHaveEmptyPages {
+    if !isChanges, plan.scans(above.count) {
       end = first + Self.pageSize
       shown = sorted.filter { first < $0.key.last ?? 0 && $0.key.last ?? 0 <= end }[...]
       hasMore = sorted.contains { $0.key.last ?? 0 > end }
       pages = max(1, ((sorted.last?.key.last ?? 0) + Self.pageSize - 1) / Self.pageSize)
       state.noteOdd(if: shown.isEmpty && hasMore)
+    }
+    if plan.refusesBeyond, first > 0, shown.isEmpty, !hasMore { return Response(status: 404) }
+    if !isChanges, first > 0, !shown.isEmpty, isBroken(&state, level: above.count) {
+      if state.brokenPromise == .refused { return Response(status: 404) }
+      shown = []
     }
     let request = state.asked(path)
     let isPartial = plan.isPartialAtTimes && state.partialEvery.map { request.isMultiple(of: $0) } == true
@@ -385,7 +452,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
     let isLacking = plan.omitsEmptyLists && state.lacksLists && first == 0 && !request.isMultiple(of: 2)
     state.noteOdd(if: isPartial || isLacking && !shown.isEmpty)
     let total = plan.capsTotals ? min(Self.pageSize, sorted.count) : sorted.count
-    state.noteOdd(if: total < sorted.count && style.hasTotal)
+    state.noteOdd(if: total < sorted.count && !isChanges && plan.ending(above.count) == .count)
     let sinceQuery = start.map { "since=\($0)&" } ?? ""
     let address = "\(path)?\(sinceQuery)cursor=\(end)"
     let next = hasMore ? "\"\(address)\"" : "null"
@@ -408,6 +475,4 @@ extension Resource.Style {
     case .counts(.records), .sends(.ofLastRecord), .stops: false
     }
   }
-
-  fileprivate var hasTotal: Bool { kind == .offset }
 }

@@ -14,7 +14,7 @@ struct RemovalHistoryTests {
   @Test(
     "11, 13, 14, 19, 40, 51: no record is removed that upstream has, unless two pulls missed it")
   func removals() async throws {
-    var (syncs, removed, kept, killed, odd) = (0, 0, 0, 0, 0)
+    var (syncs, removed, kept, killed, odd, broken) = (0, 0, 0, 0, 0, 0)
     for seed in 1...Self.histories {
       var history = try RemovalHistory(seed: UInt64(seed))
       let faults = try await history.run()
@@ -24,13 +24,14 @@ struct RemovalHistoryTests {
       kept += history.kept
       killed += history.killed
       odd += history.oddAnswers
+      broken += history.brokenPromises
       if !faults.isEmpty { return }
     }
     // The histories reach what they are for.
     #expect(
       removed > Self.histories && kept > Self.histories / 2 && killed > Self.histories / 4
-        && odd > 2 * Self.histories,
-      "\(syncs) syncs, \(removed), \(kept), \(killed) and \(odd)")
+        && odd > 2 * Self.histories && broken > Self.histories,
+      "\(syncs) syncs, \(removed), \(kept), \(killed), \(odd) and \(broken)")
   }
 }
 
@@ -45,6 +46,8 @@ private struct RemovalHistory {
   private(set) var killed = 0
   /// Number of answers that were partial or lacked their list, of empty pages in the middle, and of capped totals.
   var oddAnswers: Int { upstream.oddAnswers }
+  /// Number of promised pages that were not there.
+  var brokenPromises: Int { upstream.brokenPromises }
   private var dice: SeededDice
   private let upstream: ErringUpstream
   private let bench: SyncBench
@@ -139,7 +142,7 @@ private struct RemovalHistory {
     if !wrong.isEmpty { faults.append("removed although upstream has them: \(wrong.sorted())") }
     if !isRedefined { faults += try notReplayed() }
     defer { hasKeptLists = false }
-    if record.error == nil, upstream.isHonest, upstream.plan.start == nil, !hasKeptLists {
+    if record.error == nil, record.listsFailed == 0, upstream.isHonest, upstream.plan.start == nil, !hasKeptLists {
       let late = upstream.plan.isChanged ? upstream.missed : []
       let known = upstream.plan.prompt(known).subtracting(late)
       let after = upstream.plan.prompt(after).subtracting(late)
