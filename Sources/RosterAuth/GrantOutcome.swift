@@ -12,6 +12,8 @@ enum GrantRefusal: Error, Sendable, Equatable {
   case tooLarge
   case malformed
   case other(status: Int, said: ServerStatement?)
+  /// A redirect, which is not followed: `address` is upstream's text.
+  case moved(status: Int, address: String)
   /// A rate limit, a fault of the server, or one that it calls passing. `isRefusal`: the answer would be a refusal
   /// without that word or its Retry-After.
   case passing(Int, said: ServerStatement?, retryAfter: Duration?, isRefusal: Bool)
@@ -40,6 +42,9 @@ extension Grant {
       throw .passing(status, said: said, retryAfter: pause, isRefusal: response.isSpent)
     }
     if let refusal = Self.refusal(status, said: said, pause: pause) { throw refusal }
+    if (300...399).contains(status), let address = response["Location"] {
+      throw .moved(status: status, address: address)
+    }
     throw Self.refusals.contains(status)
       ? .refused(status: status, said: said, isFinal: false) : .other(status: status, said: said)
   }

@@ -73,6 +73,7 @@ struct RefreshAttempt: Sendable {
     case .malformed: (.unexplained(.malformedAnswer(asked)), "malformed")
     case .other(let status, let said):
       (.other(.otherAnswer(status, said: said?.shown(hiding: secrets), settings: asked)), "other")
+    case .moved(let status, let address): (.other(.moved(status, to: shown(address), settings: asked)), "other")
     case .passing(let status, _, let retryAfter, isRefusal: true) where sendsPassword:
       postponed(status, refusal: refusal, retryAfter: retryAfter)
     case .passing(let status, let said, let retryAfter, let isRefusal):
@@ -80,6 +81,13 @@ struct RefreshAttempt: Sendable {
         .status(status), said: said, retryAfter: retryAfter,
         delivery: status == 408 || status >= 500 ? .lost : .answered, isRepeated: !isRefusal)
     }
+  }
+
+  /// The address that a Location header has, without its query and without credentials.
+  private func shown(_ address: String) -> String {
+    let url = URL(written: asked.tokenURL).flatMap { URL(written: address, relativeTo: $0)?.absoluteString } ?? address
+    let whole = String(url.userMasked.prefix { !"?#".contains($0) })
+    return [whole].masking(secrets.map { $0.reveal() }).joined().printable
   }
 
   /// A login with a password. Trying that again may lock the account.

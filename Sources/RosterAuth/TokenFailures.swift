@@ -81,6 +81,17 @@ extension Failure {
     ).with(.tokenStatus)
   }
 
+  /// Credentials are not sent to an address that an answer names.
+  static func moved(_ status: Int, to address: String, settings: TokenSettings) -> Failure {
+    let what = [301, 308].contains(status) ? "the address has moved to" : "a redirect to"
+    return Failure(
+      .refused, step: refreshing, subject: settings.tokenURL.queryMasked,
+      cause:
+        "upstream answered \(status), \(what) \(address), and rosterd sends credentials to no address of an answer",
+      hint: "if upstream's documentation names that address, set \(settings.addressKey) to it", reason: .status(status)
+    ).with(.tokenStatus)
+  }
+
   /// Retries are used up, or Retry-After asks for more patience than `max_retry_after`.
   /// - Parameter proxy: what is wrong with it, where it is not token_url that is to be looked at.
   static func exhausted(

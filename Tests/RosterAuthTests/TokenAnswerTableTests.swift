@@ -132,6 +132,24 @@ struct TokenAnswerTableTests {
   }
 
   @Test(
+    "33: a moved token endpoint fails the sync with its new address, without credentials in it",
+    arguments: [301, 302, 307, 308])
+  func moved(status: Int) async throws {
+    for (location, shown) in [
+      ("https://new.test/token?client_secret=s3cret-client-1", "https://new.test/token,"), ("/v2/token", "/v2/token,"),
+      ("https://me:s3cret-client-1@new.test/s3cret-client-1/t", "https://***@new.test/***/t,"),
+    ] {
+      let client = Credentials(clientID: Secret("id"), clientSecret: Secret("s3cret-client-1"))
+      let bench = try await Bench(.oauth2ClientCredentials, credentials: client).inSync()
+      bench.endpoint.answer(status, body: "<html>", headers: [.init("Location", location)])
+      let failure = try #require(await failure { try await bench.keeper.current() })
+      #expect("\(failure)".contains("answered \(status)") && "\(failure)".contains(shown), "\(failure)")
+      #expect(!"\(failure)".contains("s3cret") && "\(failure)".contains("set auth.token_url to it"))
+      #expect(bench.endpoint.requests.all.count == 1)
+    }
+  }
+
+  @Test(
     "32: a lost answer is asked for once more, whatever the session knows", arguments: [408, 500, 502, 504, 520, 524])
   func lost(status: Int) async throws {
     for known in Known.allCases where known != .valid {

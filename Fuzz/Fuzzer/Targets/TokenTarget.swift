@@ -67,12 +67,13 @@ enum TokenTarget {
       expect(said, json)
       let value = token(json, field)
       promise((200...299).contains(status) && value.map(isSendable) != true, "\(field) is there")
+    case .moved(status, _): promise((300...399).contains(status), "\(status) has moved")
     case .other: promise(![200, 201, 400, 401, 403, 408, 429, 500].contains(status), "\(status) is other")
     case .passing(status, let said, let wait, let isRefusal):
       promise(isRefusal || said != nil || wait != nil || [408, 429, 500].contains(status), "\(status) passes")
       expect(said, json)
       promise(wait.map { (0...86_400).contains($0.seconds) } ?? true, "a wait of \(wait as Any)")
-    case .refused, .passing, .tooLarge: fatalError("\(refusal) of a \(status)")
+    case .refused, .passing, .moved, .tooLarge: fatalError("\(refusal) of a \(status)")
     }
   }
 
