@@ -10,7 +10,8 @@ extension Cache {
   ///
   /// Throws CancellationError if `interruptPublish` or a cancelled task interrupted it: then nothing has changed.
   /// - Parameters:
-  ///   - report: Its exit and error are written unchanged. The result is the written row, published or unchanged.
+  ///   - report: Its exit is written unchanged, and its error too unless lists in records are cut. The result is the
+  ///     written row, published or unchanged.
   ///   - decisions: Decisions by the names of resources. A missing resource has the default.
   ///   - now: Evaluated at the beginning for `changes`, and at the end for the row.
   package func publish(
@@ -97,6 +98,7 @@ extension SnapshotPublication {
     for index in publication.family.descending {
       record.changed += try publication.noteStaying(index)
     }
+    try publication.noteCutLists(in: &record)
     try waiting.drop(defined.aside, in: database)
     try writeTrust()
     if defined.endsFeed, hadSnapshot { try database.renewFeed() }

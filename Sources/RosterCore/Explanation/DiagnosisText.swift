@@ -121,6 +121,9 @@ extension Diagnosis.Kind {
     partialAnswer
     What was sent is published, and no {resource} is removed.
     See the answer and the line that accepts it: rosterctl rejects. As soon as upstream sends all records again, the next syncs remove what is gone.
+    cutList
+    The record is stored with the elements that upstream sent; the others are missing in the list's table.
+    Pull the list as a child of {resource} (each), or ask for more elements in the request. If the first elements suffice, make the member that says so a column of [resource.{resource}].
     unasked
     Absent is not deleted: each {resource} without an answer stays.
     {hint} Try by_key of [resource.{resource}] by hand. The next sync asks again.

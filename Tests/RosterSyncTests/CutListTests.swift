@@ -1,0 +1,63 @@
+import RosterCore
+import Testing
+
+/// Records whose lists have only their first elements.
+@Suite struct CutListTests {
+  private static func thing() -> Resource {
+    var resource = Resource(
+      name: "thing", path: "/things", records: at("data"), maxRemoval: 100, pages: .init(.one),
+      columns: [.init("id", at: at("id"), .integer), .init("size", at: at("size"), .integer)])
+    resource.lists = [.init(table: "lines", at: at("a", "data"), columns: [.init("line", at: at("id"), .integer)])]
+    return resource
+  }
+
+  private static func answer(_ list: String, _ ids: some Sequence<Int> = 1...3) -> String {
+    let records = ids.map { #"{"id":\#($0),"size":1,\#($0 == 2 ? list : #""a":{"data":[{"id":9}]}"#)}"# }
+    return #"{"data":[\#(records.joined(separator: ","))]}"#
+  }
+
+  @Test(
+    "5: a list in a record with further elements makes the state degraded, and everything that was sent is stored",
+    arguments: [
+      #""a":{"data":[{"id":1},{"id":2}],"has_more":true,"url":"/things/1/lines"}"#,
+      #""a":{"hasMore":true,"data":[{"id":1},{"id":2}]}"#,
+      #""a":{"data":[{"id":1},{"id":2}],"pageInfo":{"hasNextPage":true,"endCursor":"x"}}"#,
+    ])
+  func cut(list: String) async throws {
+    let bench = try SyncBench(answers: ["/things": Self.answer(list)])
+    for round in 0...2 {
+      let record = try await bench.sync([Self.thing()], after: Double(60 * round))
+      #expect(record.exit == 0 && record.isDegraded && record.rejected == 0, "\(record)")
+      #expect(
+        record.error
+          == "1 record of thing has only the first elements of /a/data: upstream says so beside them (the first is 2)")
+      #expect(record.trouble?.kind == .cutList)
+    }
+    #expect(try bench.ask("SELECT line FROM lines ORDER BY line") == ["1", "2", "9", "9"])
+    // Records are removed as before, and the state is well once the list is whole.
+    bench.serve(["/things": Self.answer(#""a":{"data":[{"id":1},{"id":2},{"id":3}],"has_more":false}"#, 2...3)])
+    for round in 3...4 {
+      #expect(try await bench.sync([Self.thing()], allowRemoval: true, after: Double(60 * round)).isDegraded == false)
+    }
+    #expect(try bench.ask("SELECT line FROM lines ORDER BY line") == ["1", "2", "3", "9"])
+  }
+
+  @Test(
+    "5: other members beside a list say nothing about it",
+    arguments: [
+      #""a":{"data":[{"id":1}],"has_more":false,"total":9}"#, #""a":{"data":[{"id":1}],"done":false,"more":"x"}"#,
+      #""a":{"data":[{"id":1}]},"has_more":true"#,
+    ])
+  func whole(list: String) async throws {
+    let bench = try SyncBench(answers: ["/things": Self.answer(list)])
+    #expect(try await bench.sync([Self.thing()]).isDegraded == false)
+  }
+
+  @Test("5: a column for the sign accepts the first elements")
+  func accepted() async throws {
+    var resource = Self.thing()
+    resource.columns.append(.init("more", at: at("a", "has_more"), .boolean))
+    let bench = try SyncBench(answers: ["/things": Self.answer(#""a":{"data":[{"id":1}],"has_more":true}"#)])
+    #expect(try await bench.sync([resource]).isDegraded == false)
+  }
+}
