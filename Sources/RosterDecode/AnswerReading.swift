@@ -76,8 +76,9 @@ extension RecordDecoder {
     try readField(places.root)
     try scanner.end()
     let records = slots[places.records]
-    let isOne = plan.resource.answers.isListOfOne && records.kind.isObject
-    let hasList = records.kind.isList || isMap && records.kind.isObject || isOne
+    try expectOnce(records)
+    let isOne = plan.resource.answers.isListOfOne && records.kind.isObject && !isNumbered
+    let hasList = records.kind.isList || hasNames && records.kind.isObject || isOne
     if let refused = try refusal(places, hasList: hasList) { return refused }
     guard hasList else { return try withoutList(records) }
     if isOne, !isMap {
@@ -92,6 +93,16 @@ extension RecordDecoder {
     try notePlaces()
     found.highest = highestMark()
     return .records(found)
+  }
+
+  /// Throws if the answer has another list of records at the same place, whose records nobody would see. Most readers
+  /// take the last one of two members of one name.
+  private func expectOnce(_ records: JSONSlice) throws(Malformed) {
+    guard let replacedList, !bytes[replacedList.range].elementsEqual(bytes[records.range]) else { return }
+    throw Malformed(
+      offset: Int(replacedList.start),
+      expected:
+        "one list of records at \"\(plan.resource.records)\": the answer has that member twice, and they differ,")
   }
 
   /// The error of the names of a row's values; nil if they are there.

@@ -29,6 +29,8 @@ package struct PageScan: Sendable, Equatable {
   package static let noMark = Int64.min
   /// Offset of the list, or of the single record, for `RecordDecoder.begin(_:at:)`.
   package var recordsAt = 0
+  /// True if the records are a list or a map, and not one record.
+  package var isList = false
   /// Places of `expect` that may be wrong: their conditions hold, and the answer has nothing there.
   package var unseen: [JSONPointer] = []
   /// True if the answer has no list of records, which means no records (`no_records`).

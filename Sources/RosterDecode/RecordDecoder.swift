@@ -38,6 +38,8 @@ package struct RecordDecoder: ~Copyable {
   // Booleans, because the comparison of a shape is a call.
   let isShaped: Bool
   let isMap: Bool
+  /// True if the records at hand are a list that PHP has written as an object, with numbers as names.
+  var isNumbered = false
   /// True if a value of the current row has escapes, or white space between its tokens.
   var needsPreparing = false
   var scanner = JSONScanner(UnsafeBufferPointer(start: nil, count: 0))
@@ -63,6 +65,9 @@ package struct RecordDecoder: ~Copyable {
   /// The records of the answer by their keys.
   var occurrences = Occurrences()
 
+  /// A list of records that a later member of the same name replaces; nil if it has no record.
+  var replacedList: JSONSlice?
+
   // State of the publication's pass.
   /// Offset of the records until their end is reached; nil afterwards.
   var recordsAt: Int?
@@ -77,6 +82,8 @@ package struct RecordDecoder: ~Copyable {
   var fault: RecordFault?
   var openedList = 0
   var rowsAt = 0
+  /// True if the opened list is an object with numbers as names.
+  var areRowsNumbered = false
   var rowProgress = Progress.ended
   /// Position of the current record among all records of the body, counted from 0.
   package internal(set) var position = -1
@@ -113,7 +120,9 @@ package struct RecordDecoder: ~Copyable {
 
   var slots: UnsafeMutableBufferPointer<JSONSlice> { tree.slots }
   /// The byte that ends the records of a body.
-  var recordsEnd: UInt8 { isMap ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+  var recordsEnd: UInt8 { hasNames ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+  /// True if each of the records at hand has a name.
+  var hasNames: Bool { isMap || isNumbered }
   var bytes: UnsafeBufferPointer<UInt8> { scanner.bytes }
 
   /// Releases memory that an unusually large earlier body needed.
@@ -127,6 +136,7 @@ package struct RecordDecoder: ~Copyable {
     occurrences.removeAll()
     statements.removeAll()
     passed = nil
+    (isNumbered, replacedList) = (false, nil)
     name.shrink()
     record.scratch.shrink()
     row.scratch.shrink()

@@ -26,7 +26,8 @@ extension RecordDecoder {
     if !meetsConditions() { return .skipped }
     guard root.kind.isObject else { return .rejected(.notAnObject) }
     readDigits(tree.record)
-    if let fault = keyFault ?? rowFault() ?? listFault() { return .rejected(fault) }
+    if let fault = keyFault ?? rowFault() { return .rejected(fault) }
+    if let fault = listFault() { return .rejected(fault) }
     return scanner.deepest - level > RecordPlan.deepest ? .rejected(.tooDeep) : .storable
   }
 
@@ -56,13 +57,14 @@ extension RecordDecoder {
     }
   }
 
-  private func listFault() -> RecordFault? {
+  private mutating func listFault() -> RecordFault? {
     for index in listFaults.indices {
       let node = plan.lists[index].node
       switch slots[node].kind {
       case .absent, .null: continue
       case .list: if let fault = listFaults[index] { return .element(list: index, fault) }
-      case .object where isListOfOne(index): if let fault = listFaults[index] { return .element(list: index, fault) }
+      case .object where isNumbered(list: index, in: slots[node]) || isListOfOne(index):
+        if let fault = listFaults[index] { return .element(list: index, fault) }
       case .object: if !isEmptyPlaceholder(slots[node]) { return .objectForList(node: node) }
       case .true, .false, .integer, .fraction, .string, .escapedString:
         if !isEmptyPlaceholder(slots[node]) { return .notAList(node: node) }
@@ -91,7 +93,8 @@ extension RecordDecoder {
 
   // MARK: Lists
 
-  /// Reads the elements of the current list and notes the first one that cannot be stored.
+  /// Reads the elements of the current list and notes the first one that cannot be stored. In an object each element
+  /// has a number as its name.
   mutating func checkElements(_ list: Int) throws(Malformed) {
     let collects = collectsExtra
     collectsExtra = false
@@ -99,12 +102,15 @@ extension RecordDecoder {
     listFaults[list] = nil
     let row = tree.rows[list]
     var first: RecordFault.ElementFault?
+    let isNumbered = scanner.peek() == UInt8(ascii: "{")
+    let end = isNumbered ? UInt8(ascii: "}") : UInt8(ascii: "]")
     scanner.enter()
-    if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
+    if scanner.isEmpty(until: end) { return }
     repeat {
+      if isNumbered { _ = try scanner.name() }
       try readElement(row)
       if first == nil { first = fault(row) }
-    } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    } while try scanner.goesOn(until: end)
     listFaults[list] = first
   }
 

@@ -28,7 +28,8 @@ extension RecordDecoder {
     switch scanner.peek() {
     case _ where isRecord && shape.readsLists: progress = .single
     case UInt8(ascii: "[") where isMap: progress = .ended
-    case UInt8(ascii: "[") where !isMap, UInt8(ascii: "{") where isMap:
+    case UInt8(ascii: "[") where !isMap, UInt8(ascii: "{") where isMap || isNumberedList():
+      isNumbered = !isMap && scanner.peek() == UInt8(ascii: "{")
       scanner.enter()
       progress = .beforeFirst
     case UInt8(ascii: "{"): progress = .single
@@ -147,7 +148,7 @@ extension RecordDecoder {
     var progress = progress
     defer { self.progress = progress }
     guard try advance(&progress, until: recordsEnd) else { return false }
-    if isMap { memberName = try scanner.name() }
+    if hasNames { memberName = try scanner.name() }
     return true
   }
 
@@ -234,8 +235,9 @@ extension RecordDecoder {
   package mutating func openList(_ index: Int) {
     openedList = index
     let slice = slots[plan.lists[index].node]
-    let isOne = slice.kind.isObject && isListOfOne(index)
-    rowProgress = slice.kind.isList ? .beforeFirst : isOne ? .single : .ended
+    areRowsNumbered = slice.kind.isObject && isNumbered(list: index, in: slice)
+    let isOne = slice.kind.isObject && isListOfOne(index) && !areRowsNumbered
+    rowProgress = slice.kind.isList || areRowsNumbered ? .beforeFirst : isOne ? .single : .ended
     rowsAt = Int(slice.start) + (isOne ? 0 : 1)
   }
 
@@ -247,7 +249,8 @@ extension RecordDecoder {
     do throws(Malformed) {
       var progress = rowProgress
       defer { rowProgress = progress }
-      guard try advance(&progress, until: UInt8(ascii: "]")) else { return false }
+      guard try advance(&progress, until: areRowsNumbered ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return false }
+      if areRowsNumbered { _ = try scanner.name() }
       if !extras.isEmpty { extras.removeAll() }
       needsPreparing = false
       try readElement(tree.rows[openedList])

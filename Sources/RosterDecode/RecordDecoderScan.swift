@@ -70,6 +70,9 @@ extension RecordDecoder {
     switch scanner.peek() {
     case UInt8(ascii: "["): try isMap ? scanEmptyList() : scanRecords()
     case UInt8(ascii: "{") where isMap: try scanRecords()
+    case UInt8(ascii: "{") where isNumberedList():
+      isNumbered = true
+      try scanRecords()
     case UInt8(ascii: "{") where !shape.isRows:
       found.recordsAt = scanner.at
       try scanRecord()
@@ -106,11 +109,11 @@ extension RecordDecoder {
     occurrences.removeAll()
     highest = nil
     lastRecord = nil
-    found.recordsAt = scanner.at
+    (found.recordsAt, found.isList) = (scanner.at, true)
     scanner.enter()
     if scanner.isEmpty(until: recordsEnd) { return }
     repeat {
-      if isMap { memberName = try scanner.name() }
+      if hasNames { memberName = try scanner.name() }
       if found.records == Self.maxRecords { throw scanner.malformed(Self.tooManyRecords) }
       _ = scanner.peek()
       lastRecord = scanner.at
@@ -122,7 +125,7 @@ extension RecordDecoder {
   mutating func scanEmptyList() throws(Malformed) {
     found = PageScan()
     lastRecord = nil
-    found.recordsAt = scanner.at
+    (found.recordsAt, found.isList) = (scanner.at, true)
     scanner.enter()
     guard scanner.isEmpty(until: UInt8(ascii: "]")) else { throw scanner.malformed("an object of records") }
   }

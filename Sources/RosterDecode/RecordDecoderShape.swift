@@ -1,5 +1,52 @@
 import RosterCore
 
+/// A list without gaps is a list in the JSON of PHP. Any other, such as the rest of a filtered one, becomes an object.
+extension RecordDecoder {
+  /// Notes whether the object at hand is such a list of records.
+  mutating func noteNumbered() -> Bool {
+    isNumbered = isNumberedList()
+    return isNumbered
+  }
+
+  /// True if the object at hand has a whole number as each name and a record as each value.
+  mutating func isNumberedList() -> Bool {
+    switch shape {
+    case .objects: hasNumbers(before: \.isObject)
+    case .rows: hasNumbers(before: \.isList)
+    case .map, .values: false
+    }
+  }
+
+  /// True if the object at hand is a list of a record, written as such an object. Bare values may have names that
+  /// matter, such as years.
+  mutating func isNumbered(list: Int) -> Bool { !tree.rows[list].isBare && hasNumbers(before: \.isObject) }
+
+  /// The same for an object that was read.
+  mutating func isNumbered(list: Int, in slice: JSONSlice) -> Bool {
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = Int(slice.start)
+    return isNumbered(list: list)
+  }
+
+  /// True if the object at hand has a member, a whole number as each name, and only such values.
+  private mutating func hasNumbers(before isElement: (JSONKind) -> Bool) -> Bool {
+    guard scanner.peek() == UInt8(ascii: "{") else { return false }
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "}")) { return false }
+    do throws(Malformed) {
+      repeat {
+        let name = try scanner.name()
+        guard !name.content.isEmpty, bytes[name.content].allSatisfy(\.isDigit), isElement(try scanner.value().kind)
+        else { return false }
+      } while try scanner.goesOn(until: UInt8(ascii: "}"))
+      return true
+    } catch { return false }
+  }
+}
+
 /// Records that are not objects: each is read as an object, without a copy of the body.
 extension RecordDecoder {
   /// Reads the value at hand, which should be a record, into the nodes of a record. Returns what is wrong with it as a

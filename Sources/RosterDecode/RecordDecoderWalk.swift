@@ -14,9 +14,11 @@ extension RecordDecoder {
     let (start, spaces) = (scanner.at, scanner.spaces)
     if byte == UInt8(ascii: "[") {
       try readList(node, role: role)
+    } else if role.contains(.list), isNumbered(list: tree.steps[node].list) {
+      try readNumbered(node, role: role)
     } else if role.contains(.list), isListOfOne(tree.steps[node].list) {
       try checkElement(tree.steps[node].list)
-    } else if role.contains(.records), isMap {
+    } else if role.contains(.records), isMap || noteNumbered() {
       try readRecords()
     } else if !role.isDisjoint(with: .surroundings) {
       try readSurroundings(node)
@@ -37,6 +39,7 @@ extension RecordDecoder {
       let range = slots[node].range
       statements.removeAll { range.contains(Int($0.value.start)) }
     }
+    if tree.steps[node].role.contains(.records), found.records > 0 { replacedList = slots[node] }
     slots[node] = .absent
     extras.remove(node)
     for child in tree.children(of: node) where child >= 0 { forget(Int(child)) }
@@ -120,6 +123,15 @@ extension RecordDecoder {
     } else if !role.contains(.list) {
       _ = try scanner.value()
     }
+  }
+
+  /// An object with numbers as names, which is a list of the record. It is read a second time for places inside it.
+  private mutating func readNumbered(_ node: Int, role: FieldTree.Role) throws(Malformed) {
+    let (start, spaces) = (scanner.at, scanner.spaces)
+    try checkElements(tree.steps[node].list)
+    guard role.contains(.hasChildren) else { return }
+    (scanner.at, scanner.spaces) = (start, spaces)
+    try readObject(node)
   }
 
   private mutating func readIndexed(_ node: Int) throws(Malformed) {

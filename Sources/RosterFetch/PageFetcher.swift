@@ -165,13 +165,12 @@ package final class PageFetcher: Sendable {
       guard let (body, scan) = found else {
         return notFound(lookup)
       }
-      let isList = plan.resource.shape.isMap || body[scan.recordsAt] == UInt8(ascii: "[")
-      guard isList != lookup.isSingle || (plan.resource.listsOneRecord && isList && scan.records == 1) else {
+      guard scan.isList != lookup.isSingle || (plan.resource.listsOneRecord && scan.isList && scan.records == 1) else {
         throw malformed(lookup.isSingle ? "expected one object" : "expected a list", of: name)
       }
       if lookup.isSingle, scan.skipped == 0,
         try isOfAnotherKey(
-          scan, in: body, isList: isList, lookup: lookup, plan: plan,
+          scan, in: body, isList: scan.isList, lookup: lookup, plan: plan,
           said: UpstreamWords.clause(of: response, to: lookup.request, showsBody: false))
       {
         return notFound(lookup)

@@ -71,6 +71,20 @@ enum Written {
 
   var isNull: Bool { if case .scalar("null", nil) = self { true } else { false } }
 
+  /// The elements of a list of objects, which PHP writes as an object if it has gaps; nil for another value.
+  var elements: [Written]? {
+    switch self {
+    case .scalar: return nil
+    case .list(let elements): return elements
+    case .object(let members):
+      let isNumbered = members.allSatisfy { member in
+        let isObject = if case .object = member.value { true } else { false }
+        return isObject && !member.written.isEmpty && member.written.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      }
+      return isNumbered && !members.isEmpty ? members.map(\.value) : nil
+    }
+  }
+
   func child(_ segment: String) -> Written? {
     if case .list(let elements) = self, let index = JSONPointer.index(segment), index < elements.count {
       return elements[index]
@@ -171,7 +185,9 @@ struct ReferenceDecoder {
 
   private func elements(_ list: Resource.List, of record: Written) -> [Decoded.Element]? {
     guard let value = record.find(list.at.segments[...]), !value.isNull else { return [] }
-    guard case .list(let elements) = value else { return value.isEmptyPlaceholder ? [] : nil }
+    let isList = if case .list = value { true } else { false }
+    let isBare = list.columns.allSatisfy(\.at.segments.isEmpty)
+    guard let elements = isList || !isBare ? value.elements : nil else { return value.isEmptyPlaceholder ? [] : nil }
     var rows: [Decoded.Element] = []
     for element in elements {
       guard passes(list.columns.map(\.at), row: element, isElement: true),

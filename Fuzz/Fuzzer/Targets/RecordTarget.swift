@@ -21,7 +21,9 @@ enum RecordTarget {
     _ body: [UInt8], _ answer: Written?, _ resource: Resource, _ decoder: inout RecordDecoder
   ) {
     let scan = try? decoder.scan(page: body)
-    guard let answer, case .list(let records)? = answer.find(resource.records.segments[...]) else {
+    // A list that a later member of its name replaces is refused, unless both are equal.
+    if answer?.isRepeated(resource.records.segments[...]) == true { return }
+    guard let answer, let records = answer.find(resource.records.segments[...])?.elements else {
       return promise(scan == nil, "an invalid page was accepted")
     }
     guard let scan else { fatalError("a page was refused") }
@@ -46,7 +48,7 @@ enum RecordTarget {
     let records: [Written]? =
       switch answer {
       case .list(let records)?: records
-      case .object?: answer.map { [$0] }
+      case .object?: answer.map { $0.elements ?? [$0] }
       default: nil
       }
     guard let records else { return promise(scan == nil, "an invalid answer was accepted") }
@@ -190,5 +192,14 @@ private enum RandomResource {
   private static func column(from least: Int, _ choices: inout Choices) -> Resource.Column {
     let type = choices.pick(Resource.ColumnType.allCases)
     return Resource.Column("c", at: pointer(from: least, &choices), type, isNullable: choices.flag())
+  }
+}
+
+extension Written {
+  /// True if an object on the way to the place has two members of one name.
+  fileprivate func isRepeated(_ segments: ArraySlice<String>) -> Bool {
+    guard let first = segments.first, case .object(let members) = self else { return false }
+    let named = members.filter { $0.isNamed(first) }
+    return named.count > 1 || named.contains { $0.value.isRepeated(segments.dropFirst()) }
   }
 }
