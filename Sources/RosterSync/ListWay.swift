@@ -45,7 +45,7 @@ extension PullPlan.List {
     links: () -> NextLinks
   ) throws(Failure) -> Bool {
     let page = job.page
-    if page.isTrial, !page.isPromised, facts.records == 0 || edges.contain(content) {
+    if page.isTrial, !page.isPromised, facts.records == 0 || !isCircling && edges.contain(content) {
       way = .ended
       return false
     }
@@ -74,6 +74,9 @@ extension PullPlan.List {
     pages += 1
     return true
   }
+
+  /// True if a page of a chain had the records of an earlier one, so that the first page again is no end.
+  private var isCircling: Bool { isChain && repeated.hasRepetition }
 
   /// True unless another announced page follows.
   private func isLast(_ job: PullPlan.PageJob) -> Bool { !job.isAnnounced || job.page.number == announced }
@@ -107,8 +110,8 @@ extension PullPlan.List {
       }
       guard next.number <= maxPages else { throw tooLong(page, after: facts) }
       guard next.emptyPages < paging.maxEmptyPages else { throw tooManyEmpty(page) }
-      // The first trial is compared with `edges`, which is cheaper.
-      let isStale = (!next.isTrial || page.isTrial) && repeated.came(content.records)
+      // The first trial of other lists is compared with `edges`, which is cheaper.
+      let isStale = (isChain || !next.isTrial || page.isTrial) && repeated.came(content.records)
       guard let next = try onward(to: next, from: page, facts, isReused: source == .cache) else { return }
       way = .following(next, isFromKept: source != .answer)
       if isStale { try stale(page) }

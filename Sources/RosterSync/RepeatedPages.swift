@@ -30,6 +30,9 @@ struct RepeatedPages: Sendable {
   /// False if it was not transferred.
   private(set) var isLastKnown = false
 
+  /// True if a page had the records of an earlier one.
+  var hasRepetition: Bool { again > 0 }
+
   /// True if several pages were transferred and all have the same records.
   var areAllAlike: Bool { met.count == 1 && again > 0 }
 

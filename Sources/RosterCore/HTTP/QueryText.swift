@@ -47,6 +47,16 @@ package enum QueryText {
     return "\(url[..<mark])\(kept.isEmpty ? "" : "?")\(kept.joined(separator: "&"))\(url[end...])"
   }
 
+  /// The parameters of an address, decoded.
+  package static func parameters(of url: String) -> [Request.Parameter] {
+    let query = url.utf8.prefix { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "?") }.dropFirst()
+    return query.split(separator: UInt8(ascii: "&")).map { pair in
+      let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      let texts = parts.map { String(decoding: $0.percentDecoded(isForm: true), as: UTF8.self) }
+      return Request.Parameter(texts[0], texts.count > 1 ? texts[1] : "")
+    }
+  }
+
   /// Encodes a name, a value or one segment of a path.
   package static func encoded(_ text: String) -> String { text.percentEncoded(keeping: \.isUnreserved) }
 }

@@ -87,6 +87,15 @@ extension ListFacts.Value {
     }
   }
 
+  /// True for 0 and -1, which some servers send after the last page. With others it is a cursor like any other.
+  var isOfStart: Bool {
+    switch self {
+    case .text(let text), .number(let text): text == "0" || text == "-1"
+    case .integer(let number): number == 0 || number == -1
+    case .members, .elements: false
+    }
+  }
+
   /// All texts of the value that a request would repeat.
   var texts: [String] {
     switch self {

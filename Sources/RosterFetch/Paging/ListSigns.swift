@@ -27,6 +27,8 @@ extension Paging {
     if let last = facts.last, page.number < last { return .goesOn(isSaid: true) }
     switch pages.style.kind.step {
     case .stops: return .ends
+    case .sends(.ofAnswer) where more != false && facts.next?.isOfStart == true && !exceeds(page, facts):
+      return .isTried
     case .sends(.ofAnswer), .follows: return more == false ? .ends : .goesOn(isSaid: true)
     case .counts, .sends(.ofLastRecord): break
     }

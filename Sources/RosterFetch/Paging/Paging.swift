@@ -364,7 +364,27 @@ extension Paging {
     _ number: Int, after before: Int, at address: String, from page: PageRequest, _ links: () -> NextLinks
   ) throws(Failure) -> PageRequest {
     let url = try resolved(address, against: page.request.url, links: links)
-    return request(number, after: before, url: url, resource.body)
+    return request(number, after: before, url: completed(url, from: page, before: before), resource.body)
+  }
+
+  /// The next address with the parameters of the definition that it lacks, if it has the path of the definition and names
+  /// nothing but the position of a page. Many servers make links without the filter and the size of the request. An
+  /// address with any other value is complete: upstream remembers the rest, and may refuse it there.
+  /// - Parameter before: The number of records on the pages before the next one.
+  private func completed(_ url: String, from page: PageRequest, before: Int) -> String {
+    guard home == nil, start == nil, url.path == (baseURL + resource.path).path else { return url }
+    let query = resource.constantParts.query
+    let given = QueryText.parameters(of: url)
+    let missing = query.filter { parameter in !given.contains { $0.name.utf8.elementsEqual(parameter.0.utf8) } }
+    let own = given.filter { given in !query.contains { $0.0.utf8.elementsEqual(given.name.utf8) } }.map {
+      Int($0.value)
+    }
+    let positions = [page.number, page.number + 1, before, before + 1]
+    let size = before - page.recordsBefore
+    guard !missing.isEmpty, !url.contains("#"), own.contains(where: { positions.contains($0 ?? -1) }),
+      own.allSatisfy({ (positions + [size]).contains($0 ?? -1) })
+    else { return url }
+    return url + "&" + QueryText.form(missing, raw: resource.listing.raw)
   }
 
   /// The absolute address, at base_url's origin.
@@ -426,6 +446,11 @@ extension Resource {
     let constant = constantParts.query.filter { $0.0 != name }
     return QueryText.adding(constant + [(name, "")], raw: listing.raw, to: path)
   }
+}
+
+extension String {
+  /// The part of an address before its query.
+  fileprivate var path: Substring { prefix { $0 != "?" && $0 != "#" } }
 }
 
 extension Resource.RequestPlace {
