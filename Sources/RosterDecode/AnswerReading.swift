@@ -95,8 +95,8 @@ extension RecordDecoder {
     return .records(found)
   }
 
-  /// Throws if the answer has another list of records at the same place, whose records nobody would see. Most readers
-  /// take the last one of two members of one name.
+  /// Throws if the answer has two lists of records at the same place that differ. Readers take one of them, and the
+  /// records of the other one are lost.
   private func expectOnce(_ records: JSONSlice) throws(Malformed) {
     guard let replacedList, !bytes[replacedList.range].elementsEqual(bytes[records.range]) else { return }
     throw Malformed(

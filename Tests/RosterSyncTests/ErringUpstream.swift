@@ -394,7 +394,7 @@ final class ErringUpstream: Sendable, CustomStringConvertible {
 
   private static let pageSize = 2
 
-  /// True if a page is not there although another answer promises it. Without a promise no answer shows the difference.
+  /// True if a page is not there although another answer promises it. No answer shows the difference without a promise.
   private func isBroken(_ state: inout State, level: Int) -> Bool {
     let isSeen =
       switch state.brokenPromise {

@@ -111,7 +111,7 @@ enum PagingTarget {
         guard let facts = answer.facts else { return }
         checkKept(asking.page, answer, facts)
         let came = try? plan.came(
-          asking, facts: facts, isTransferred: true, records: .init(likeness: answer.likeness),
+          asking, facts: facts, from: .answer, records: .init(likeness: answer.likeness),
           links: { [links] in links })
         guard came != nil else { return }
         checkCounts(plan, asking.page)

@@ -24,8 +24,8 @@ extension SnapshotPublication {
     }
   }
 
-  /// The number of records whose list is cut, and the key of one of them; nil if all lists are whole. The members beside
-  /// a list that no column takes are in `extra`.
+  /// The number of records whose list is cut, and the key of one of them; nil if all lists are whole. The members
+  /// beside a list that no column takes are in `extra`.
   private func cut(_ list: Resource.List, in tables: ResourceTables) throws -> (records: Int, key: String)? {
     let parent = list.at.segments.dropLast()
     if parent.isEmpty { return nil }

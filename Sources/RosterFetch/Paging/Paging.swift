@@ -367,8 +367,8 @@ extension Paging {
     return request(number, after: before, url: completed(url, from: page, before: before), resource.body)
   }
 
-  /// The next address with the parameters of the definition that it lacks, if it has the path of the definition and names
-  /// nothing but the position of a page. Many servers make links without the filter and the size of the request. An
+  /// The next address, completed by parameters of the definition. It has the path of the definition, and its own values
+  /// are only positions of a page. Many servers make such links without the filter and the size of the request. An
   /// address with any other value is complete: upstream remembers the rest, and may refuse it there.
   /// - Parameter before: The number of records on the pages before the next one.
   private func completed(_ url: String, from page: PageRequest, before: Int) -> String {
