@@ -37,7 +37,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
         }
         try await withTLS(.init()) { transport in
           #expect(
-            await failure(transport, request: page(port))?.cause.contains("an authority that is not trusted") == true)
+            await failure(transport, request: page(port))?.cause.contains("no authority that is trusted") == true)
         }
       }
     }
@@ -47,7 +47,7 @@ private func page(_ port: Int, host: String = "127.0.0.1", method: Request.Metho
     "24: a certificate that is not trusted is not retried, and each reason has its own message",
     arguments: [
       ("expired", "ca.pem", "\"expired\" expired at 20"), ("self", "ca.pem", "is self-signed"),
-      ("good", "self.pem", "signed by an authority that is not trusted here"),
+      ("good", "self.pem", "no authority that is trusted here vouches for"),
       ("elsewhere", "ca.pem", "for another host"),
     ])
   func untrusted(certificate: String, caFile: String, sentence: String) async throws {

@@ -223,21 +223,21 @@ def causes(place):
     openssl("req", "-x509", *EC, "-nodes", "-keyout", certificates.key("alone"), "-out", certificates.file("alone"),
             "-days", "3", "-subj", "/CN=alone", "-addext", LOCAL)
     certificates.bundle("chain", "inter", "root")
-    authority = 'signed by an authority that is not trusted here: "root"'
+    authority = 'no authority that is trusted here vouches for the certificate "inter", which "root" has signed'
     root = 'name the root certificate of "root" in upstream.tls.ca_file'
     judged(place, certificates, [
         Case("leaf"), Case("below", sent="inter"), Case("below", sent="chain"), Case("alone", trusted="alone"),
-        Case("below", '"inter", and the server sent no intermediate certificate', hint="the server must send"),
+        Case("below", 'the certificate "below", which "inter" has signed', hint="the server must send"),
         Case("below", authority, trusted="inter", hint=root),
-        Case("below", authority, sent="inter", trusted="inter", hint="an intermediate certificate is not enough"),
-        Case("below", authority, sent="chain", trusted="other", hint=root),
-        Case("leaf", '"root", and the server sent no intermediate', trusted="other", hint="if it is a root"),
-        Case("client", '"client" is not for servers: its extended key usage lacks serverAuth'),
-        Case("signer", "is not for servers: its key usage lacks digitalSignature"),
-        Case("outside", '"outside" violates the name constraints of its authority "narrow"', sent="narrow"),
+        Case("below", authority, sent="inter", trusted="inter", hint=root),
+        Case("below", 'the certificate "root" is self-signed', sent="chain", trusted="other", hint="name that certificate"),
+        Case("leaf", 'the certificate "leaf", which "root" has signed', trusted="other", hint=root),
+        Case("client", 'the certificate "client", which "root" has signed', hint="openssl verify"),
+        Case("signer", "the server's certificate could not be verified"),
+        Case("outside", 'an authority of the certificate "outside" may not sign for its names', sent="narrow"),
         Case("expired", '"expired" expired at 20'), Case("under-stale", '"stale" expired at 20', sent="stale"),
         Case("future", '"future" is not valid before 2090-01-01T00:00:00.000Z'),
-        Case("alone", '"alone" is self-signed', hint="name its certificate in upstream.tls.ca_file"),
+        Case("alone", '"alone" is self-signed', hint="name that certificate in upstream.tls.ca_file"),
         Case("forged", 'the signature of the certificate "forged" is wrong'),
         Case("leaf", "for another host", host="localhost", hint="upstream.base_url"),
     ])

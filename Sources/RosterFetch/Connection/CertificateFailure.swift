@@ -4,108 +4,52 @@ import RosterCore
 
 /// Failures of a server's certificate, which is refused. The texts are names of certificates.
 extension Failure {
-  /// BoringSSL reports the certificate that it refused, but not the reason. The reason follows from the certificate and
-  /// the order of the checks.
-  ///
-  /// BoringSSL looks for a trusted issuer, then for forbidden uses. Then it verifies signatures and dates, from the
-  /// trust anchor down to the server's certificate. Name constraints are last.
-  /// - Parameters:
-  ///   - own: the server's certificate.
-  ///   - verified: certificates that passed the check of signatures and dates before, trust anchor first.
-  init(refused: NIOSSLCertificate, own: NIOSSLCertificate?, verified: [NIOSSLCertificate], now: Date) {
+  /// BoringSSL reports the certificate that it refused, but not the reason. It looks for a trusted issuer and forbidden
+  /// uses first. Then it verifies signatures and dates, from the trust anchor down to the server's certificate.
+  /// - Parameter verified: certificates that passed the check of signatures and dates before, trust anchor first.
+  init(refused: NIOSSLCertificate, verified: [NIOSSLCertificate], now: Date) {
     guard let fields = try? CertificateFields(refused) else {
       self = .unreadableCertificate
       return
     }
+    let name = fields.name
     self =
-      if verified.contains(refused) {
+      if let fault = Self.outdated(refused, name: name, now: now) {
+        fault
+      } else if verified.contains(refused) {
+        .certificate("an authority of the certificate \"\(name)\" may not sign for its names", hint: Self.seeChain)
+      } else if !verified.isEmpty {
+        // BoringSSL does not verify RSA-PSS with SHA-1.
+        fields.weakness(isSignatureTrusted: false)
+          ?? .certificate("the signature of the certificate \"\(name)\" is wrong", hint: Self.seeChain)
+      } else if fields.isSelfSigned {
         .certificate(
-          "the certificate \"\(fields.name)\" violates the name constraints of its authority \"\(Self.constraint(in: verified))\"",
-          hint: "the server needs a certificate of an authority that may sign for its names")
+          "the certificate \"\(name)\" is self-signed and not trusted here",
+          hint: "if it is the right server, name that certificate in upstream.tls.ca_file")
       } else {
-        .outdated(refused, fields: fields, now: now) ?? .unsigned(refused, fields: fields, own: own, verified: verified)
+        .certificate(
+          "no authority that is trusted here vouches for the certificate \"\(name)\", which \"\(fields.issuer.text)\" has signed",
+          hint:
+            "if it is the right server, name the root certificate of \"\(fields.issuer.text)\" in upstream.tls.ca_file; the server must send each intermediate certificate; otherwise \(Self.seeChain)"
+        )
       }
   }
 
-  private static func outdated(_ refused: NIOSSLCertificate, fields: CertificateFields, now: Date) -> Failure? {
+  private static let seeChain =
+    "see what is wrong with the chain that the server sends: openssl verify -purpose sslserver"
+
+  private static func outdated(_ refused: NIOSSLCertificate, name: String, now: Date) -> Failure? {
     let end = Date(timeIntervalSince1970: Double(refused.notValidAfter))
     let start = Date(timeIntervalSince1970: Double(refused.notValidBefore))
     if end < now {
       return .certificate(
-        "the certificate \"\(fields.name)\" expired at \(end.rfc3339)",
+        "the certificate \"\(name)\" expired at \(end.rfc3339)",
         hint: "the server needs a new certificate, or this machine's clock is wrong")
     }
     guard start > now else { return nil }
     return .certificate(
-      "the certificate \"\(fields.name)\" is not valid before \(start.rfc3339)",
+      "the certificate \"\(name)\" is not valid before \(start.rfc3339)",
       hint: "see whether this machine's clock is right")
-  }
-
-  private static func unsigned(
-    _ refused: NIOSSLCertificate, fields: CertificateFields, own: NIOSSLCertificate?, verified: [NIOSSLCertificate]
-  ) -> Failure {
-    let name = fields.name
-    if !verified.isEmpty {
-      // BoringSSL does not verify RSA-PSS with SHA-1.
-      return fields.weakness(isSignatureTrusted: false)
-        ?? .certificate(
-          "the signature of the certificate \"\(name)\" is wrong",
-          hint: "the server needs a chain whose certificates belong together: openssl verify")
-    }
-    if fields.isSelfSigned {
-      return refused.isOfAuthority && refused._subjectAlternativeNames().isEmpty
-        ? .unknownAuthority(name)
-        : .certificate(
-          "the server's certificate \"\(name)\" is self-signed and not trusted here",
-          hint: "if it is the right server, name its certificate in upstream.tls.ca_file")
-    }
-    if let unknown = refused.unknownCriticalExtension {
-      return .certificate(
-        "the certificate \"\(name)\" has the critical extension \(unknown), which rosterd does not know",
-        hint: "the server needs a chain without it")
-    }
-    if refused.forbidsServers {
-      return .certificate(
-        "the certificate \"\(name)\" is not for servers: its extended key usage lacks serverAuth", hint: forServers)
-    }
-    if let own, own != refused, !refused.isOfAuthority {
-      return .certificate(
-        "the certificate \"\(name)\" has signed another one, but is not of an authority: its basic constraints lack CA:TRUE",
-        hint: "the server needs a chain in which only authorities have signed: openssl verify")
-    }
-    if refused.permitsNoAuthorities, let own = own.flatMap({ try? CertificateFields($0) }), !own.isIssued(by: fields) {
-      return .certificate(
-        "the certificate \"\(name)\" permits no authority below it: its path length is 0",
-        hint: "the server needs a certificate that \"\(name)\" itself has signed")
-    }
-    let issuer = fields.issuer.text
-    return refused.isOfAuthority
-      ? .unknownAuthority(issuer)
-      : .certificate(
-        "the server's certificate is signed by an authority that is not trusted here, \"\(issuer)\", and the server sent no intermediate certificate that may sign",
-        hint:
-          "if \"\(issuer)\" is an intermediate authority, the server must send its certificate too; if it is a root, name the root certificate in upstream.tls.ca_file"
-      )
-  }
-
-  /// The last certificate of the chain names an issuer that is not trusted.
-  private static func unknownAuthority(_ issuer: String) -> Failure {
-    certificate(
-      "the server's certificate is signed by an authority that is not trusted here: \"\(issuer)\"",
-      hint:
-        "if it is the right server, name the root certificate of \"\(issuer)\" in upstream.tls.ca_file; an intermediate certificate is not enough"
-    )
-  }
-
-  private static func constraint(in verified: [NIOSSLCertificate]) -> String {
-    let authority = verified.first { $0.has(.nameConstraints) }
-    return authority.flatMap { try? CertificateFields($0).name } ?? ""
-  }
-
-  private static let forServers = "the server needs a certificate for TLS servers"
-
-  static var wrongCertificateUse: Failure {
-    certificate("the server's certificate is not for servers: its key usage lacks digitalSignature", hint: forServers)
   }
 
   static func otherHost(_ host: String, named names: [String]) -> Failure {

@@ -58,8 +58,6 @@ struct CertificateFields {
 
   var isSelfSigned: Bool { issuer == subject }
 
-  func isIssued(by authority: CertificateFields) -> Bool { issuer == authority.subject }
-
   /// Name of the broken hash function that the signature relies on; nil if the hash function is sound.
   var brokenHash: String? {
     let algorithm = pssHash ?? signature
@@ -106,57 +104,6 @@ struct CertificateFields {
   ]
   /// 1.2.840.113549.1.1
   private static let pkcs1: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]
-}
-
-/// An extension whose content makes BoringSSL refuse a certificate.
-enum CertificateExtension: String {
-  case basicConstraints = "2.5.29.19"
-  case extendedKeyUsage = "2.5.29.37"
-  case nameConstraints = "2.5.29.30"
-}
-
-extension NIOSSLCertificate {
-  func has(_ name: CertificateExtension) -> Bool { value(of: name) != nil }
-
-  /// True if the certificate is one of an authority (RFC 5280 §4.2.1.9).
-  var isOfAuthority: Bool { constraints.first.map { $0.tag == 0x01 && $0.content.first != 0 } ?? false }
-
-  /// True if an authority may sign only certificates of others than authorities: its path length is 0.
-  var permitsNoAuthorities: Bool {
-    isOfAuthority && constraints.last.map { $0.tag == 0x02 && $0.content == [0] } == true
-  }
-
-  /// The basic constraints: whether it is an authority, and its path length. Both may be missing.
-  private var constraints: [DERElement] {
-    guard let value = value(of: .basicConstraints) else { return [] }
-    return (try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)) ?? []
-  }
-
-  /// The first critical extension that BoringSSL does not know, so that it refuses the certificate (RFC 5280 §4.2).
-  var unknownCriticalExtension: String? {
-    _extensions.lazy.filter { $0.isCritical }.map { $0.objectIdentifier }.first { identifier in
-      !Self.knownExtensions.contains { NIOSSLObjectIdentifier($0) == identifier }
-    }?.description
-  }
-
-  /// Key usage, subjectAltName, basic and name constraints, policies with their mappings and constraints, extended key
-  /// usage.
-  private static let knownExtensions = [15, 17, 19, 30, 32, 33, 36, 37, 54].map { "2.5.29.\($0)" }
-
-  /// True if the extended key usage lacks TLS servers (RFC 5280 §4.2.1.12).
-  var forbidsServers: Bool {
-    guard let value = value(of: .extendedKeyUsage) else { return false }
-    let uses = try? DERElement.elements(of: value[...]).first?.elements(atLeast: 1)
-    return uses?.contains { $0.content.elementsEqual(Self.serverAuth) } != true
-  }
-
-  private func value(of name: CertificateExtension) -> [UInt8]? {
-    let wanted = NIOSSLObjectIdentifier(name.rawValue)
-    return _extensions.first { $0.objectIdentifier == wanted }.map { Array($0.data) }
-  }
-
-  /// 1.3.6.1.5.5.7.3.1
-  private static let serverAuth: [UInt8] = [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01]
 }
 
 /// The subjectAltName of a certificate (RFC 5280 §4.2.1.6).

@@ -9,22 +9,17 @@ final class ChainWatch {
   /// Certificates that passed all checks: the trust anchor first, the server's own certificate last.
   private var verified: [NIOSSLCertificate] = []
   private var refused: NIOSSLCertificate?
-  /// The server's own certificate, if another one may have been refused.
-  private var own: NIOSSLCertificate?
-  private weak var tls: NIOSSLClientHandler?
 
   /// - Parameter serverName: the name for SNI; nil if the host is an address.
   func handler(_ context: NIOSSLContext, serverName: String?) throws -> NIOSSLClientHandler {
     let maker: any HandlerMaker.Type = WatchedHandler.self
-    let tls = try maker.handler(context, serverName: serverName) { verdict, certificate in
+    return try maker.handler(context, serverName: serverName) { verdict, certificate in
       switch verdict {
       case .certificateVerified: self.verified.append(certificate)
-      case .failed: (self.refused, self.own) = (certificate, self.tls?.peerCertificate)
+      case .failed: self.refused = certificate
       }
       return verdict
     }
-    self.tls = tls
-    return tls
   }
 
   /// The server's own certificate. The handshake is over.
@@ -41,10 +36,10 @@ final class ChainWatch {
 
   /// The reason why the handshake ended with `error`.
   func reason(for error: any Error) -> any Error {
-    if let refused { return Failure(refused: refused, own: own, verified: verified, now: Date()) }
+    if let refused { return Failure(refused: refused, verified: verified, now: Date()) }
     guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return error }
-    if error.names("KEY_USAGE_BIT_INCORRECT") { return Failure.wrongCertificateUse }
-    return error.names("CERTIFICATE_VERIFY_FAILED") ? Failure.unreadableCertificate : Failure.handshakeBrokenOff
+    let isOfCertificate = ["KEY_USAGE_BIT_INCORRECT", "CERTIFICATE_VERIFY_FAILED"].contains(where: error.names)
+    return isOfCertificate ? Failure.unreadableCertificate : Failure.handshakeBrokenOff
   }
 }
 
