@@ -547,14 +547,15 @@ async function readStatus() {
   if (before && before.started_at !== read.started_at) note = `rosterd was started again at ${at(read.started_at)}.`;
   const { last } = read.sync;
   if (last && last.id !== before?.sync.last?.id) keep(last, true);
-  await explain(before);
+  await explain();
   if ($("text")) begin();
   dirty();
 }
 
-async function explain(before) {
-  if (["idle", "syncing", "stopping"].includes(status.state)) explained = null;
-  else if (before?.message !== status.message) explained = await ask("v1/explain").catch(() => null);
+/** Reads it with each status: the end of a sync may change it, and not the message. */
+async function explain() {
+  const isWell = ["idle", "syncing", "stopping"].includes(status.state);
+  explained = isWell ? null : await ask("v1/explain").catch(() => explained);
 }
 
 function begin() {
