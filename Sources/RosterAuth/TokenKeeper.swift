@@ -183,10 +183,11 @@ package actor TokenKeeper {
     token.expiresAt == nil ? nil : token.remaining(clock.moment).map { .seconds(max(0, $0)) }
   }
 
-  /// That request, with the token of that generation, was answered in a way that shows that the token works.
-  package func accepted(_ generation: Int, by request: Request) {
+  /// That request, with the token of that generation or without one, was answered in a way that shows that it was
+  /// permitted.
+  package func accepted(_ generation: Int?, by request: Request) {
     witness = request
-    if machine.isNews(generation) { act { $0.accepted(generation) } }
+    if let generation, machine.isNews(generation) { act { $0.accepted(generation) } }
   }
 
   /// Call this after an answer that refuses the token of a request. Returns what follows for the request. Throws the

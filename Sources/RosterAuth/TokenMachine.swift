@@ -62,7 +62,10 @@ struct TokenMachine: Sendable, Equatable {
     }
     if let failure { return .fail(failure) }
     if isLate(refusal.generation), !settings.flow.sendsToken || token != nil { return wanted(waiter, now: now) }
-    guard settings.flow.sendsToken else { return failSync(with: .notRenewable(settings, refusal: refusal)) }
+    guard settings.flow.sendsToken else {
+      // Upstream has answered others without a token: it refuses only this list.
+      return refusal.hasWitness ? .blameList : failSync(with: .notRenewable(settings, refusal: refusal))
+    }
     // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh.
     guard let token else { return join(waiter) }
     guard settings.flow.refreshes else { return refuseFixed(token, refusal: refusal, now: now) }

@@ -127,7 +127,7 @@ private struct AuthorizedSending {
 
   /// Tells the keeper what an answer other than a refusal says about the token.
   private mutating func settle(_ response: Response, of request: Request) async {
-    if let token, response.showsThatTokenWorks { await keeper.accepted(token.generation, by: request) }
+    if response.showsThatTokenWorks { await keeper.accepted(token?.generation, by: request) }
     if let trial { await keeper.trialEnded(trial) }
     trial = nil
   }

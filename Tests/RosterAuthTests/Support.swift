@@ -244,7 +244,7 @@ extension TokenKeeper {
     }
   }
 
-  func accepted(_ generation: Int) { accepted(generation, by: Request(.get, "https://api.test/items")) }
+  func accepted(_ generation: Int?) { accepted(generation, by: Request(.get, "https://api.test/items")) }
 }
 
 struct BlamedList: Error {}

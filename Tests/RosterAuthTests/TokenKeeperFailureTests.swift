@@ -533,6 +533,17 @@ struct TokenKeeperFailureTests {
     #expect(hint?.contains("--retry-session") == flow.refreshes)
   }
 
+  @Test("34: without a token a 401 ends the sync, but only one list if upstream has answered another")
+  func withoutToken() async throws {
+    let bench = try await Bench(.none, credentials: Credentials()).inSync()
+    let refused = await failure { try await bench.keeper.rejected(nil) }
+    #expect(refused?.kind == .refused && refused?.hint?.contains("auth.flow") == true)
+    let other = try await Bench(.none, credentials: Credentials()).inSync()
+    await other.keeper.accepted(nil)
+    await #expect(throws: BlamedList.self) { try await other.keeper.rejected(nil) }
+    #expect(other.status?.state != .unauthorized)
+  }
+
   @Test("auth.logout_status ends the session at once, but not for a token of an earlier session")
   func logout() async throws {
     let bench = try await Bench().inSync()
