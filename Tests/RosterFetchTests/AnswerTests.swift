@@ -206,6 +206,10 @@ private enum Unreadable: CaseIterable {
     let body = try await packed(String(json[..<half])) + packed("") + packed(String(json[half...]))
     for answer in [
       sized("200 OK", headers: gzip, body: body), sized("200 OK", headers: "Content-Encoding: x-gzip\r\n", body: body),
+      // The length is that of the text.
+      answer("200 OK", headers: gzip + "Content-Length: 9999\r\n", body: body),
+      // A proxy has lost the header.
+      sized("200 OK", body: body),
     ] {
       #expect(try await Asked(answer).page?.body == Array(json.utf8))
     }

@@ -9,6 +9,33 @@ struct RateLimitTests {
     name: "item", path: "/items", records: at("data"), table: "items", pages: .init(.number(), more: .body(at("more"))),
     columns: [.init("id", at: at("id"), .integer)])
 
+  /// Bodies with which upstreams limit the rate by a status that has other meanings.
+  private static let words = [
+    (400, #"{"error_name":"throttle_violation","error_message":"more requests available in 2 seconds"}"#),
+    (400, #"{"__type":"ThrottlingException","message":"Rate exceeded"}"#),
+    (400, #"{"error":{"code":"SSS_REQUEST_LIMIT_EXCEEDED"}}"#), (403, #"[{"errorCode":"REQUEST_LIMIT_EXCEEDED"}]"#),
+  ]
+
+  @Test(
+    "25: a body that says so makes a rate limit of 400 and 403", arguments: words)
+  func saidInBody(status: Int, body: String) async throws {
+    var bench = try SyncBench([:])
+    bench.maxRetries = 2
+    Self.serve(Response(status: status, headers: [Shelf.date], body: Array(body.utf8)), in: bench)
+    #expect(try await bench.sync([Self.item]).added == 2)
+  }
+
+  @Test("25: an answer that calls itself failed is asked for again after its Retry-After")
+  func failedWithRetryAfter() async throws {
+    var bench = try SyncBench([:])
+    bench.maxRetries = 2
+    let body = #"{"data":[],"error":{"code":"maxlag","info":"Waiting for a server"}}"#
+    Self.serve(
+      Response(status: 200, headers: Self.headers("Retry-After: 12"), body: Array(body.utf8)), in: bench)
+    #expect(try await bench.sync([Self.item]).added == 2)
+    #expect(bench.longestNap.seconds >= 11.5)
+  }
+
   /// Two pages, of which the second one is refused once.
   private static func serve(_ refusal: Response, beside headers: [Request.Header] = [], in bench: SyncBench) {
     let isRefused = Mutex(true)

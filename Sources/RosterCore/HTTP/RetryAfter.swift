@@ -6,10 +6,13 @@ extension Response {
   package var isRateLimit: Bool { status == 429 || isSpent }
 
   /// True for a 403 with a readable Retry-After, or if headers or the body say that no permitted request remains. It is
-  /// neither a lack of rights nor the end of a session.
+  /// neither a lack of rights nor the end of a session. The body of a 400 may say it too.
   package var isSpent: Bool {
-    status == 403
-      && (!retryPauses.isEmpty || RateLimit.all(in: headers).contains(where: \.isSpent) || namesRateLimit)
+    switch status {
+    case 400: namesRateLimit
+    case 403: !retryPauses.isEmpty || RateLimit.all(in: headers).contains(where: \.isSpent) || namesRateLimit
+    case _: false
+    }
   }
 
   /// True if the body names a rate limit (Google's `rateLimitExceeded`, GitHub's secondary limits).
@@ -21,7 +24,8 @@ extension Response {
   /// A member such as `rateLimit`, which only tells the limits, is not among them.
   private static let limitWords = [
     "ratelimitexceeded", "ratelimitreached", "ratelimited", "secondaryratelimit", "exceededratelimit",
-    "exceededtheratelimit", "exceededyourratelimit", "toomanyrequests", "quotaexceeded",
+    "exceededtheratelimit", "exceededyourratelimit", "toomanyrequests", "quotaexceeded", "requestlimitexceeded",
+    "throttleviolation", "throttlingexception", "requestthrottled", "rateexceeded",
   ]
 
   /// The pause that upstream asks for, and the header with it: Retry-After, or for a rate limit its reset time.

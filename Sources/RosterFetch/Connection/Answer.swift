@@ -18,6 +18,9 @@ struct Answer {
   private var received = 0
   private let method: Request.Method
 
+  /// The first bytes of gzip, which no text has (RFC 1952 §2.3.1). Some servers send it without its name.
+  private static let gzip: [UInt8] = [0x1F, 0x8B, 0x08]
+
   init(to method: Request.Method) {
     self.method = method
   }
@@ -52,6 +55,10 @@ struct Answer {
       throw failure(error.isEndInMessage ? Failure.cutOff : error, isUnsent: isUnsent)
     }
     guard head.needsBody(method) else { return response(head, body: (try? content(head)) ?? []) }
+    // Some servers send the length before compression. The stream has its own end, and a checksum.
+    if error.isEndOfConnection, head.isCompressed, let content = try? inflated(body, maxBytes: Self.maxBytes) {
+      return response(head, body: content)
+    }
     throw failure(error.isEndOfConnection ? Failure.cutOff : error, isUnsent: isUnsent)
   }
 
@@ -64,7 +71,7 @@ struct Answer {
   }
 
   private func content(_ head: HTTPResponseHead) throws -> [UInt8] {
-    guard head.isCompressed else {
+    guard isCompressed(head) else {
       // Some servers put a charset there, and send plain JSON.
       if let coding = head.unknownCoding, String(validating: body, as: UTF8.self) == nil {
         throw BodyFault.unknownCoding(coding.text, header: coding.header)
@@ -74,6 +81,10 @@ struct Answer {
     do { return try inflated(body, maxBytes: Self.maxBytes) } catch .cutShort where !head.tellsItsEnd {
       throw Failure.cutOff
     }
+  }
+
+  private func isCompressed(_ head: HTTPResponseHead) -> Bool {
+    head.isCompressed || head.unknownCoding == nil && body.starts(with: Self.gzip)
   }
 
   private func response(_ head: HTTPResponseHead, body: [UInt8]) -> Response {

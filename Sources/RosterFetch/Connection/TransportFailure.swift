@@ -130,7 +130,7 @@ extension HTTPParserError {
     case .invalidStatus: "its first line has no status of three digits (RFC 9112 section 4)"
     case .invalidHeaderToken:
       "a header is not one line of the form NAME: VALUE (RFC 9112 section 5); a header folded over two lines is obsolete"
-    case .headerOverflow: "its header is larger than 80 KiB"
+    case .headerOverflow: "its header is larger than 80 KiB, or has too many lines"
     case .lfExpected, .strictModeAssertion: "a line does not end with CR LF (RFC 9112 section 2.2)"
     case .invalidContentLength: "its Content-Length is not one whole number (RFC 9112 section 6.2)"
     case .unexpectedContentLength:
