@@ -1,6 +1,6 @@
 internal import RosterCore
 
-/// The tables that every cache has, whatever its resources (version 3).
+/// The tables that every cache has, whatever its resources.
 enum FixedTables {
   static let create =
     [

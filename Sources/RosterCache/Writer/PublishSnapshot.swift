@@ -176,3 +176,17 @@ extension SnapshotPublication {
     return Defined(tables: tables, aside: aside, isNew: true, endsFeed: endsFeed)
   }
 }
+
+/// Turns one snapshot into the next, in one pass over the pulled pages, within one transaction.
+struct SnapshotPublication {
+  var data: PullData
+  let waiting: WaitingDefinitions
+  let pull: PullFacts
+  let sync: Int64
+  let time: Date
+  let upstream: String
+
+  /// The time of the publication.
+  var at: String { time.rfc3339 }
+  var family: Family { data.family }
+}

@@ -1,10 +1,9 @@
 /// The consequences of a status with which upstream refuses a request. A new status needs a line in `init`.
-/// docs/ARCHITECTURE.md names the other lists of statuses.
 package struct StatusRule: Sendable {
   /// Whether a refused request is sent again.
   package enum Repetition: Sendable {
     case never
-    /// Without a delay, and only after the first attempt.
+    /// Without a delay, and only if no attempt was made before.
     case onceAtOnce
     case withBackoff
   }
