@@ -279,7 +279,27 @@ extension RecordDecoder {
 
   /// True if the member is a sign by its value too. Ask for its effect first, because a text takes longer to judge.
   private mutating func isMet(_ statement: AnswerStatement) throws(Malformed) -> Bool {
-    try isMet(statement.sign.values, by: statement.value)
+    if case .below(let word) = statement.sign.values {
+      let whole = try member(word, of: statement)
+      guard let part = number(statement.value), let all = number(whole) else { return false }
+      return part < all
+    }
+    return try isMet(statement.sign.values, by: statement.value)
+  }
+
+  /// The member of this name, as the table has it, in the object of a statement.
+  private mutating func member(_ word: String, of statement: AnswerStatement) throws(Malformed) -> JSONSlice {
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = statement.object
+    scanner.enter()
+    if scanner.isEmpty(until: UInt8(ascii: "}")) { return .absent }
+    repeat {
+      let name = try scanner.name()
+      let value = try scanner.value()
+      if AnswerSign.word(text(name)) == word { return value }
+    } while try scanner.goesOn(until: UInt8(ascii: "}"))
+    return .absent
   }
 
   private mutating func refusal(_ sign: AnswerStatement) -> AnswerRefusal {
@@ -354,7 +374,7 @@ extension RecordDecoder {
   /// Notes differing records of one key, and an answer that calls itself partial.
   private mutating func noteLack() throws(Malformed) {
     try noteConflicts()
-    if try lack(plan.places) != nil { found.noteLack() }
+    if let lack = try lack(plan.places) { found.noteLack(isAccepted: lack.cause == .declared) }
   }
 
   /// Notes differing records of one key as rejected records.

@@ -19,7 +19,7 @@ struct AnswerSign: Sendable {
   }
 
   /// The values of the member that have this effect.
-  enum Values: Sendable {
+  enum Values: Sendable, Equatable {
     /// False, `"false"` or 0.
     case no
     /// True, `"true"` or 1.
@@ -40,6 +40,8 @@ struct AnswerSign: Sendable {
     case total
     /// The text "gte" or "gt".
     case atLeast
+    /// A number below the one of this member of the same object.
+    case below(String)
   }
 
   var effect: Effect
@@ -51,7 +53,7 @@ struct AnswerSign: Sendable {
   var isJudged: Bool {
     switch values {
     case .no, .badStatus, .badWords: true
-    case .yes, .flag, .anyFault, .faults, .positive, .total, .atLeast: false
+    case .yes, .flag, .anyFault, .faults, .positive, .total, .atLeast, .below: false
     }
   }
 }
@@ -69,7 +71,7 @@ extension AnswerSign {
   var namesFault: Bool {
     switch values {
     case .anyFault, .faults: effect != .goesOn
-    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total, .atLeast: false
+    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total, .atLeast, .below: false
     }
   }
 
@@ -78,7 +80,7 @@ extension AnswerSign {
   static func named(_ name: String, in envelope: String?) -> AnswerSign? {
     if let envelope, let sign = inEnvelopes[envelope]?[name] { return sign }
     // They count the parts of a search, and not the records.
-    if let envelope, ["shards", "clusters"].contains(envelope), all[name]?.values == .total { return nil }
+    if let envelope, ["shards", "nodes", "clusters"].contains(envelope), all[name]?.values == .total { return nil }
     return all[name] ?? likeAnother(name)
   }
 
@@ -96,10 +98,13 @@ extension AnswerSign {
   }
 
   /// Beginnings of names such as `hasMoreResults`.
-  private static let continuations = ["hasmore", "hasadditional", "moreavailable"]
+  private static let continuations = [
+    "hasmore", "hasadditional", "moreavailable", "moreresults", "morerecords", "moreitems", "moredata", "morerows",
+  ]
   /// Ends of names such as `hitsTruncated`.
   private static let cuts = [
-    "truncated", "limitreached", "limitexceeded", "limithit", "resultsreached", "moreavailable",
+    "truncated", "cutoff", "limitreached", "limitexceeded", "limithit", "resultsreached", "recordsreached",
+    "rowsreached", "itemsreached", "moreavailable",
   ]
 
   /// Beginnings of names such as `partialSearchResults`. A name such as `partialMatch` says nothing about the answer.
@@ -140,9 +145,11 @@ extension AnswerSign {
       ], .lacks, .faults, .lacks
     ),
     (["terminatedearly"], .lacks, .yes, .lacks),
-    (["failures"], .lacks, .faults, nil),
-    (["preview"], .lacks, .yes, nil),
-    (["warning", "warnings"], .lacks, .badWords, nil),
+    (["failures", "nodefailures", "exceptions"], .lacks, .faults, nil),
+    (["jobcomplete"], .isPartial, .no, .isPartial),
+    (["numserversresponded"], .isPartial, .below("numserversqueried"), .isPartial),
+    (["preview", "sampled", "issampled"], .lacks, .yes, nil),
+    (["warning", "warnings", "remark", "remarks"], .lacks, .badWords, nil),
     (["message", "msg", "detail"], .explains, .anyFault, .explains),
     (
       [
@@ -172,7 +179,8 @@ extension AnswerSign {
 
   private static let inEnvelopes: [String: [String: AnswerSign]] = [
     "total": table([(["value"], .goesOn, .total, nil), (["relation"], .isLowerBound, .atLeast, nil)]),
-    "shards": table([(["failed"], .isPartial, .positive, .isPartial)]),
+    "shards": parts, "nodes": parts,
+    "coverage": table([(["full"], .lacks, .no, .lacks)]),
     "clusters": table([
       (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),
     ]),
@@ -180,6 +188,11 @@ extension AnswerSign {
     "requeststatus": table([(["state", "type"], .fails, .badStatus, nil)]),
     "meta": table([(["state"], .fails, .badStatus, nil)]),
   ]
+
+  /// Parts of a search that were asked.
+  private static let parts = table([
+    (["failed"], .isPartial, .positive, .isPartial), (["successful"], .isPartial, .below("total"), .isPartial),
+  ])
 
   private static func table(
     _ rows: [(names: [String], effect: Effect, values: Values, besideID: Effect?)]
@@ -197,7 +210,7 @@ extension AnswerSign {
     "responseinfo", "counts",
     "header", "head", "result", "resultinfo", "resultset", "info", "outcome", "page", "pages", "pager", "pageinfo",
     "pagecontext", "paging", "paginginfo", "pagination", "paginationinfo", "cursor", "cursors", "searchmetadata",
-    "searchinformation", "shards", "clusters", "links", "listmetadata", "extensions",
+    "searchinformation", "shards", "nodes", "clusters", "coverage", "links", "listmetadata", "extensions",
     "diagnostics", "total",
   ]
 
@@ -227,6 +240,9 @@ extension AnswerSign {
       || zip(words, words.dropFirst()).contains { badPhrases.contains("\($0) \($1)") }
   }
 
+  /// True if a warning in an answer says that something failed or is missing.
+  static func isLack(_ text: String) -> Bool { isBad(text) || words(text).contains(where: lackWords.contains) }
+
   /// True if a text has a word that says that something is missing. Warnings of HTTP have the other bad words too.
   static func isPartial(_ text: String) -> Bool { words(text).contains(where: partialWords.contains) }
 
@@ -246,12 +262,14 @@ extension AnswerSign {
 
   private static let badPhrases: Set<String> = [
     "too many", "rate limit", "rate limited", "server busy", "system busy", "try again", "under maintenance",
-    "token expired", "session expired", "not logged", "log in",
+    "token expired", "session expired", "not logged", "log in", "gathering results",
   ]
 
   private static let partialWords: Set<String> = [
     "partial", "partially", "incomplete", "truncated", "timeout", "timedout", "timed", "unreachable",
   ]
+
+  private static let lackWords: Set<String> = ["limited", "missing", "truncated", "omitted", "dropped", "sampled"]
 
   /// The first words of a text in lower case. `PartialFailure` has two.
   private static func words(_ text: String, atMost limit: Int = .max) -> [String] {

@@ -78,7 +78,7 @@ extension RecordDecoder {
     case .faults: if case .integer = value.kind { false } else { try !isGood(value) }
     case .positive: number(value).map { $0 > 0 } ?? false
     case .badStatus: isBadStatus(value)
-    case .badWords: try hasBadWords(value)
+    case .badWords: try has(AnswerSign.isLack, in: value)
     case .total: total(value).map { $0 > found.records } ?? false
     case .atLeast:
       if case .string = value.kind {
@@ -86,6 +86,8 @@ extension RecordDecoder {
       } else {
         false
       }
+    // Only its neighbours show that.
+    case .below: false
     }
   }
 
@@ -109,7 +111,7 @@ extension RecordDecoder {
     }
   }
 
-  private func number(_ value: JSONSlice) -> Int64? {
+  func number(_ value: JSONSlice) -> Int64? {
     guard case .integer = value.kind else { return nil }
     return JSONNumber.integer(bytes, range: value.range)
   }
@@ -134,11 +136,13 @@ extension RecordDecoder {
     }
   }
 
-  mutating func hasBadWords(_ value: JSONSlice) throws(Malformed) -> Bool {
+  mutating func hasBadWords(_ value: JSONSlice) throws(Malformed) -> Bool { try has(AnswerSign.isBad, in: value) }
+
+  private mutating func has(_ words: (String) -> Bool, in value: JSONSlice) throws(Malformed) -> Bool {
     switch value.kind {
-    case .string, .escapedString: return AnswerSign.isBad(JSONEscapes.text(bytes, value))
+    case .string, .escapedString: return words(JSONEscapes.text(bytes, value))
     case .list, .object:
-      for element in try elements(value) where try hasBadWords(element) { return true }
+      for element in try elements(value) where try has(words, in: element) { return true }
       return false
     case .absent, .null, .true, .false, .integer, .fraction: return false
     }

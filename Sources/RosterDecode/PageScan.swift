@@ -19,6 +19,10 @@ package struct PageScan: Sendable, Equatable {
   package var skippedKeys = KeyList()
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
+  /// True if the answer lacks records that upstream has, so that it must be asked for again.
+  package private(set) var isLacking = false
+  /// True if a record has no readable value at `since.at`, and not null either.
+  package var hasOtherMark = false
   /// The form of a time at `since.at` that has another form than `since.form`; nil if all times fit.
   package var otherForm: TimeForm?
   /// Kinds of the records with a key, in the order of the body. Only an incremental page has them.
@@ -55,9 +59,11 @@ package struct PageScan: Sendable, Equatable {
   package init() {}
 
   /// Notes that the answer lacks records, as a rejected record of unknown key, which suspends all removals.
-  package mutating func noteLack() {
+  /// - Parameter isAccepted: True if `partial` of the definition accepts such answers.
+  package mutating func noteLack(isAccepted: Bool = false) {
     rejects += 1
     rejectsOfUnknownKey += 1
+    isLacking = isLacking || !isAccepted
   }
 
   /// True if the text of a Warning header says that the answer is partial (RFC 9111 §5.5). Most warnings speak about

@@ -184,6 +184,9 @@ extension RecordDecoder {
   private mutating func noteMark(_ outcome: Outcome) {
     let value = mark
     if value == nil, let otherForm { found.otherForm = otherForm }
+    if value == nil, case .storable = outcome, let node = plan.markNode, slots[node].kind != .null {
+      found.hasOtherMark = true
+    }
     if let value, value > highest?.value ?? PageScan.noMark, let node = plan.markNode {
       highest = (value, slots[node])
     }

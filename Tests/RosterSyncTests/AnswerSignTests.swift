@@ -39,6 +39,8 @@ struct AnswerSignTests {
     #""id":"async","is_partial":true"#, #""query":{"incomplete_results":true}"#, #""stats":{"partialResults":1}"#,
     #""extensions":{"success":false}"#, #""incompleteSearch":true"#, #""isPartialPage":"true""#,
     #""request_status":{"type":"incomplete","incomplete_reason":"limit"}"#,
+    #""_shards":{"total":5,"successful":3,"skipped":0,"failed":0}"#, #""_nodes":{"total":3,"successful":2}"#,
+    #""numServersQueried":3,"numServersResponded":2"#, #""jobComplete":false"#,
   ]
 
   static let lacking = [
@@ -46,12 +48,16 @@ struct AnswerSignTests {
     #""UnprocessedKeys":{"t":[1]}"#, #""terminated_early":true"#, #""warnings":["store 3: context timed out"]"#,
     #""partialFailureError":{"code":3}"#, #""id":"20240101_1","error":{"message":"down"}"#,
     #""_clusters":{"skipped":1}"#, #""search":{"terminated_early":true}"#, #""state":"PARTIAL""#,
-    #""shards":{"unreachable":["b"]}"#,
+    #""shards":{"unreachable":["b"]}"#, #""remark":"runtime error: Query timed out after 25 seconds.""#,
+    #""exceptions":[{"errorCode":427,"message":"1 servers not responded"}]"#, #""warnings":["The query was limited"]"#,
+    #""coverage":{"coverage":57,"full":false}"#, #""node_failures":[{"node":"b"}]"#, #""sampled":true"#,
+    #""state":"GATHERING RESULTS""#,
   ]
 
   static let unfollowed = [
     #""has_more":true"#, #""next":"/things?page=2""#, #""isLast":false"#, #""meta":{"complete":false}"#,
     #""paging":{"next":{"after":"x"}}"#, #""_links":{"next":{"href":"/things?page=2"}}"#, #""truncated":"true""#,
+    #""search_cutoff":true"#, #""moreResultsAvailable":true"#, #""maxRecordsReached":true"#,
     #""hitsTruncated":true"#, #""hasMoreResults":true"#, #""limit_exceeded":true"#, #""nextOffset":20"#,
   ]
 
@@ -81,6 +87,9 @@ struct AnswerSignTests {
     #""request_status":{"type":"complete"}"#, #""hasMoreUsers":false,"nextOffset":null"#,
     #""recordsTotal":900,"recordsFiltered":2"#,
     #""total":9,"meta":{"filtered_count":"2"}"#,
+    #""_shards":{"total":5,"successful":5}"#, #""coverage":{"coverage":100,"full":true}"#, #""exceptions":[]"#,
+    #""jobComplete":true,"numServersQueried":3,"numServersResponded":3"#, #""remark":"All is well""#,
+    #""moreResults":3"#,
   ]
 
   @Test(
