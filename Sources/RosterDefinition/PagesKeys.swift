@@ -7,8 +7,8 @@ extension Resource.Pages {
   private static let keysOfRequests: [DefinitionKey<Resource.Pages>] = [
     DefinitionKey("style", \.style.kind, type: .pageStyle, doc: ""),
     DefinitionKey(
-      "param", optional: \.style.param, type: .requestPlace, usual: "".tomlString,
-      doc: "With number, offset, cursor and after: the query parameter to send"),
+      "param", optional: \.style.param, type: .startPlace, usual: "".tomlString,
+      doc: "With number, offset, cursor and after: the query parameter to send, or header:NAME."),
     .value,
     DefinitionKey(
       "first", \.style.first, type: .integer(0...Resource.Size.max), usual: "".tomlString,

@@ -121,6 +121,11 @@ package final class PageFetcher: Sendable {
     } catch is PositionLost {
       return .forgotten
     } catch let failure as Failure
+      where !wanted.validator.isEmpty && !paging.startsInHeader
+      && failure.mayRefuseCondition(of: request.concern(asPage: page.number, of: page.resource))
+    {
+      return try await askWithoutCondition(wanted, of: paging, plans: plans, for: context)
+    } catch let failure as Failure
       where wanted.isResumption
       && failure.endsResumption(at: request.concern(asPage: page.number, of: page.resource))
     { return .forgotten }
@@ -128,6 +133,18 @@ package final class PageFetcher: Sendable {
     var whole = wanted
     whole.validator = Validator()
     return try await ask(whole, of: paging, plans: plans, for: context)
+  }
+
+  /// Requests a page without its validator, which upstream seems to refuse. The page is stored without one.
+  private func askWithoutCondition(
+    _ wanted: PageQuery, of paging: Paging, plans: [RecordPlan], for context: SyncContext
+  ) async throws -> Answer {
+    var whole = wanted
+    (whole.validator, whole.digest) = (Validator(), nil)
+    let found = try await ask(whole, of: paging, plans: plans, for: context)
+    guard case .page(var page) = found else { return found }
+    page.validator = Validator()
+    return .page(page)
   }
 
   /// Reads records that the definition has, as if upstream had sent them.
@@ -156,6 +173,8 @@ package final class PageFetcher: Sendable {
       if Self.notFound.contains(response.status) { return notFound(lookup) }
       try expectAnswer(response, to: lookup.request)
       let answer = response.body.withoutByteOrderMark
+      // Firebase knows no other answer.
+      if lookup.isSingle, answer.elementsEqual("null".utf8) { return notFound(lookup) }
       let name = plan.resource.name
       let found = try scanned(response, of: name) { () -> (body: [UInt8], scan: PageScan)? in
         var decoder = RecordDecoder(plan)
@@ -322,7 +341,7 @@ extension PageFetcher {
     }
     if status == 404, wanted.isAnnounced { return .vanished }
     let isBeyond =
-      !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.listing.pages.beyond.contains(status)
+      !wanted.isAnnounced && wanted.page.number > 1 && paging.resource.pages.beyond.contains(status)
     let isPastTrial = wanted.page.isTrial && Self.endsTrial(response)
     if isPastTrial, !wanted.page.isPromised { return .pastTheEnd }
     // Upstream may forget an address that it gave, but not one with a number.
@@ -343,7 +362,17 @@ extension PageFetcher {
       do { try expectAnswer(response, to: wanted.page.request) } catch var fault as Failure
         where wanted.page.isTrial
       {
-        fault.hint = "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
+        fault.hint = Self.hintOfEnd(status)
+        throw fault
+      } catch var fault as Failure
+        where paging.resource.each != nil && wanted.page.number == 1 && status == 403 && fault.reason != .rateLimit
+      {
+        fault.hint = "\(fault.hint ?? ""); if 403 means that the list is empty, set no_records = [403]"
+        throw fault
+      } catch var fault as Failure
+        where wanted.page.number > 1 && !paging.followsAnswers && !wanted.isAnnounced && Self.endsTrial(response)
+      {
+        fault.hint = Self.hintOfEnd(status)
         throw fault
       } catch let fault as Failure
         where wanted.page.number > 1 && paging.followsAnswers && Self.forgotten.contains(status)
@@ -376,10 +405,13 @@ extension PageFetcher {
     if wanted.page.isTrial, !wanted.page.isPromised, scan.records == 0, scan.rejects == 0 { return .pastTheEnd }
     var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
     facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
+    facts.hasOtherMark = scans.contains(where: \.hasOtherMark)
     if paging.resource.since != nil || paging.resource.each != nil {
       facts.answered = answered(response, paging: paging)
     }
-    let isLacking = paging.noteLacks(in: &scans, of: response, facts, on: wanted.page)
+    let isShort = paging.noteLacks(in: &scans, of: response, facts, on: wanted.page)
+    let isLacking = isShort || scans.contains(where: \.isLacking)
+    facts.isLacking = isLacking
     if !wanted.isAnnounced, paging.lacksToken(facts, on: wanted.page) {
       let place = paging.resource.since?.token?.description ?? ""
       throw malformed("the last page has no delta token at \(place) (since.token)", of: name)
@@ -417,11 +449,11 @@ extension PageFetcher {
         + UpstreamWords.clause(of: response, to: request, showsBody: false),
       hint:
         "see whether upstream is healthy; for an expired token set auth.expired.where; if it always answers so, \(key)",
-      reason: .partialAnswer)
+      reason: .partialAnswer, retryAfter: response.retryAfter(now: clock.now()))
   }
 
   /// Statuses that mean that an address of an earlier pull does not exist any more.
-  private static let forgotten: Set<Int> = [400, 404, 410]
+  private static let forgotten: Set<Int> = [400, 404, 410, 422]
 
   /// The failure of a page whose address comes from the page before it.
   private static func expired(_ fault: Failure, status: Int, isPromised: Bool) -> Failure {
@@ -429,8 +461,12 @@ extension PageFetcher {
     fault.hint =
       "if the cursor or address that led here has expired, the next sync begins at the first page, and larger pages "
       + "(size) or a higher limit.rate spare time"
-      + (isPromised ? "" : "; if \(status) means the end of the list, set beyond = [\(status)] in its pages")
+      + (isPromised ? "" : "; \(hintOfEnd(status))")
     return fault
+  }
+
+  private static func hintOfEnd(_ status: Int) -> String {
+    "if \(status) means the end of the list, set beyond = [\(status)] in its pages"
   }
 
   /// True if the answer to a trial says that there is no such page. The other statuses say something about
@@ -539,6 +575,8 @@ extension Paging {
   /// statuses of an empty list and of a removed parent mean something else on the first page of a child's list.
   fileprivate func refuses(_ status: Int, of page: PageRequest) -> Bool {
     guard isIncremental else { return false }
+    // A lack of rights would refuse the whole pull too.
+    if page.number == 1, startsFromToken, [403, 405, 416].contains(status) { return true }
     if page.number > 1 || startsFromToken { return Self.refusals.contains(status) }
     if resource.pages.beyond.contains(status) || resource.answers.noRecords.contains(status: status) { return false }
     if resource.each != nil, [404, 410].contains(status) { return false }
@@ -547,6 +585,14 @@ extension Paging {
 }
 
 extension Failure {
+  /// True if upstream may have refused a request only because of its validator. 412 is the right refusal of other
+  /// conditions than those of a GET (RFC 9110 §13.2.2), and some servers fail at any condition.
+  /// - Parameter page: the request. A failed token request does not concern it.
+  fileprivate func mayRefuseCondition(of page: AffectedItem) -> Bool {
+    guard concerned.contains(page), retryAfter == nil, case .status(let code)? = reason else { return false }
+    return [400, 412, 500, 501].contains(code)
+  }
+
   /// True if upstream's last answer shows that a resumed chain cannot go on with its link.
   /// - Parameter page: the request of the link. A failed token request does not concern it.
   fileprivate func endsResumption(at page: AffectedItem) -> Bool {

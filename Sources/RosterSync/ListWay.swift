@@ -61,12 +61,13 @@ extension PullPlan.List {
     if let answered = facts.answered { self.answered = max(self.answered ?? answered, answered) }
     if hasMark {
       extent.add(
-        records: facts.records, skipped: facts.skipped, highest: facts.highest, answered: facts.answered,
-        lowest: facts.lowest, isTransferred: source == .answer)
+        records: facts.records, skipped: facts.skipped, highest: facts.highest, hasOtherMark: facts.hasOtherMark,
+        answered: facts.answered, lowest: facts.lowest, isTransferred: source == .answer)
       if page.number >= end.page { end = (page.number, facts.token) }
     }
     isTotalPassed = isTotalPassed || paging.passesTotal(page, facts)
     if facts.records > 0 { longest = max(longest, page.longest) }
+    (lastLength, isLacking) = (facts.records, isLacking || facts.isLacking)
     if isLast(job) {
       edges.note(content, isLast: page.number > 1)
       try go(on: page, facts, from: source, content: content, links)
@@ -177,8 +178,8 @@ extension PullPlan.List {
     if drift != nil { way = .ended }
   }
 
-  /// Upstream may answer a request after the last page with the last page again. Records that move during the
-  /// pull can have the same effect on one page, but not on two.
+  /// Upstream may answer a request after the last page with the last or the first page again. Records that move during
+  /// the pull can have the same effect on one page, but not on two.
   /// - Returns: True if the page is no part of the list.
   private mutating func repeatsPrevious(_ page: PageRequest, _ facts: ListFacts, _ content: PageContent) -> Bool {
     guard paging.resource.pages.style.kind.isPositional else { return false }
@@ -186,7 +187,7 @@ extension PullPlan.List {
       if isAgain(content) {
         way = .ended
       } else {
-        drifts("page \(repeatedPage) has the records of the page before it, and page \(page.number) has not")
+        drifts("page \(repeatedPage) has the records of an earlier page, and page \(page.number) has not")
       }
       return true
     }
@@ -202,12 +203,15 @@ extension PullPlan.List {
     return true
   }
 
-  private func isAgain(_ content: PageContent) -> Bool { previous?.isAlike(content) == true }
+  private func isAgain(_ content: PageContent) -> Bool {
+    previous?.isAlike(content) == true || edges.isFirst(content)
+  }
 
   /// The list ends because the page after its last one does not exist.
-  mutating func endsAfterLast() {
+  mutating func endsAfterLast(at page: PageRequest) {
+    isEndDoubtful = isChain && !page.isTrial && paging.isPerhapsFull(lastLength, longest: longest)
     if let repeatedPage {
-      drifts("page \(repeatedPage) has the records of the page before it, and no page follows it")
+      drifts("page \(repeatedPage) has the records of an earlier page, and no page follows it")
     } else {
       way = .ended
     }
@@ -247,12 +251,12 @@ extension PullPlan.List {
       hint: Self.emptyHint)
   }
 
-  /// With `after`, a page may begin with the last record of the page before it.
+  /// A page may begin with the last record of the page before it.
   private var circleHint: String {
-    if paging.resource.pages.style.kind.step == .sends(.ofLastRecord) {
+    switch paging.resource.pages.style.kind.step {
+    case .sends:
       "if a page begins with the last value again, set short and size, or more, so that the last page is the end"
-    } else {
-      Self.operatorHint
+    case .counts, .follows, .stops: Self.operatorHint
     }
   }
 

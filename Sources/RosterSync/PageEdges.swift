@@ -20,6 +20,8 @@ struct PageEdges: Sendable {
   /// The records of the first page; nil if it was not transferred.
   var first: RepeatedPages.Page? { pages.first?.records }
 
+  func isFirst(_ page: PageContent) -> Bool { pages.first?.isAlike(page) == true }
+
   /// Notes the first page, or the last one so far.
   mutating func note(_ page: PageContent, isLast: Bool) {
     pages = isLast ? pages.prefix(1) + [page] : [page]

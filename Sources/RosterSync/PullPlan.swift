@@ -70,6 +70,12 @@ package struct PullPlan: Sendable {
     var isTotalPassed = false
     /// True if a next value stayed the same while the pages differ.
     var isScroll = false
+    /// True if the answer of a page lacks records.
+    var isLacking = false
+    /// The number of records of the last page.
+    var lastLength = 0
+    /// True if the last page is full, and the page that it led to is past the end.
+    var isEndDoubtful = false
     /// True if the first page was transferred and differs from the known one.
     var isFirstNew = false
     var extent = PullExtent()
@@ -239,7 +245,7 @@ package struct PullPlan: Sendable {
   /// The page is past the end (`beyond`).
   package mutating func wasPastTheEnd(_ job: PageJob) {
     land(job)
-    change(job.list) { $0.endsAfterLast() }
+    change(job.list) { $0.endsAfterLast(at: job.page) }
   }
 
   /// The status of the first page means that a child list is empty (`none`). An incremental pull of the list ends
@@ -313,7 +319,8 @@ package struct PullPlan: Sendable {
       extent: list.extent, refusal: list.refusal, isTokenForgotten: list.isTokenForgotten, token: list.end.token,
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
       isTotalPassed: list.isTotalPassed,
-      isScroll: list.isScroll, isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
+      isScroll: list.isScroll, isLacking: list.isLacking, isEndDoubtful: list.isEndDoubtful,
+      isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
       shortenedTo: list.paging.isShortened(to: list.longest) ? list.longest : nil)
   }
 
@@ -350,6 +357,10 @@ package struct PullOutcome: Sendable, Equatable {
   var isTotalPassed = false
   /// True if only upstream knew the position in the list, so that a repeated request may have lost a page.
   var isScroll = false
+  /// True if an answer lacks records that upstream has. The mark stays, and the list of a child is requested again.
+  var isLacking = false
+  /// True if a full page led to a page that `beyond` calls past the end.
+  var isEndDoubtful = false
   /// True if it refused the first page of an incremental pull from a mark.
   var isStartRefused = false
   /// True if the list goes on after an unchanged empty page that was its end in an earlier sync.

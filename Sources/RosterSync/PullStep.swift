@@ -93,7 +93,7 @@ struct ListRefusal: Sendable {
 struct ListFailures: Sendable {
   /// The first failure. That of a vanished list counts only if no other list failed.
   private(set) var first: Failure?
-  /// The first server error, which fails the sync if no list was obtained.
+  /// The first server error, which tells more if no list was obtained.
   private(set) var serverError: Failure?
 
   mutating func note(_ failure: Failure) {
@@ -200,6 +200,7 @@ extension PulledList {
     var end = ListEnd(
       name, at: place, state: outcome.ending ?? .pulled, answered: outcome.answered,
       count: outcome.isTotalPassed ? nil : outcome.count)
+    end.isWeak = outcome.isLacking
     guard end.state == .pulled, let since, outcome.hasPages else { return end }
     guard let move = move(of: mark, after: outcome) else {
       let place = since.token?.description ?? ""

@@ -79,7 +79,8 @@ struct PulledList: Sendable {
   /// The change of the mark after a pull of the list; nil if its last page lacks the delta token.
   /// - Parameter mark: The mark before the pull.
   func move(of mark: Mark?, after outcome: PullOutcome) -> Since.MarkMove? {
-    guard let since else { return .stays }
+    // Upstream may have more changes than fit on the only page of an incremental pull.
+    guard let since, !outcome.isLacking, start == nil || !outcome.lacksNext else { return .stays }
     if since.token != nil { return outcome.token.map { .token($0) } }
     return since.move(of: mark, after: outcome.extent, isWhole: start == nil, path: wholePlans[0].resource.path)
   }

@@ -56,6 +56,13 @@ struct Shortcoming: Sendable {
       trouble: Diagnosis(.failedLists, what, [.resource(resource)] + examples.map(\.concern)))
   }
 
+  static func doubtfulEnd(_ resource: String, missing: Int) -> Shortcoming {
+    let what =
+      "the last page of \(resource) is full, and upstream calls the page that it leads to past the end; "
+      + "\(missing.counted(as: "record")) of the cache are on no page, and none is removed"
+    return Shortcoming(sentence: what, trouble: Diagnosis(.unseenNext, what, [.resource(resource)]))
+  }
+
   static func postponed(_ resource: String) -> Shortcoming {
     let what = "limit.budget has had no room for a whole pull of \(resource) for more than twice its whole_every"
     return Shortcoming(

@@ -209,7 +209,7 @@ package actor Sync {
       var (found, drifts) = try await compare(level)
       // A cancelled sync is reported as cancelled, whatever was found.
       try Task.checkCancellation()
-      if try await pullsAgain(after: drifts) {
+      if try await repeatDrifted(drifts) {
         hasDrifted = true
         try machine.pullsAgain()
         continue
@@ -304,7 +304,7 @@ package actor Sync {
     machine.lied(outcome.lies)
     let distrusted = Self.withSameAddresses(outcome.lies, level)
     let drifts = outcome.drifts.filter { distrusted[$0.key] == nil }
-    let areRepeated = try await pullsAgain(after: drifts)
+    let areRepeated = try await repeatDrifted(drifts)
     try await distrust(distrusted)
     guard areRepeated || !outcome.refusals.isEmpty || !distrusted.isEmpty else { return false }
     try machine.pullsAgain()
@@ -325,7 +325,7 @@ package actor Sync {
   }
 
   /// Requests drifted lists again, or ends those that have drifted too often. Returns true if one is requested again.
-  private func pullsAgain(after drifts: [String: [ListDrift]]) async throws -> Bool {
+  private func repeatDrifted(_ drifts: [String: [ListDrift]]) async throws -> Bool {
     var ends: [ListEnd] = []
     var again: [String: [ListDrift]] = [:]
     let ignoring = Set(byResource { $0.isParameterIgnored ? true : nil }.keys)
@@ -340,12 +340,12 @@ package actor Sync {
     }
     try await cache.endLists(ends)
     for (resource, lists) in again { try await cache.pullAgain(resource, places: lists.map(\.place)) }
-    for index in indices(of: again.keys) { try await pullAgain(index, because: again) }
+    for index in indices(of: again.keys) { try await repeatRoot(index, because: again) }
     return !again.isEmpty
   }
 
   /// Pulls a list without a parent again, for all resources that share its pages.
-  private func pullAgain(_ list: Int, because drifts: [String: [ListDrift]]) async throws {
+  private func repeatRoot(_ list: Int, because drifts: [String: [ListDrift]]) async throws {
     waiting.insert(list)
     for resource in lists[list].resources {
       let why = drifts[resource]?.first?.reason ?? "it shares the pages of another resource"
@@ -452,7 +452,7 @@ package actor Sync {
     return failure
   }
 
-  /// Too many failed lists fail the sync, and so does a server error if no list was obtained.
+  /// Too many failed lists fail the sync, and so does a resource of which no list was ever pulled.
   /// Answers 404 and 410 are no failures here.
   private func judge(_ resource: String, failures: ListFailures) async throws {
     let counts = try await cache.listCounts(of: resource)
@@ -461,10 +461,9 @@ package actor Sync {
     let failed = counts.failed - counts.notFound
     let areTooMany = failed > 8 && failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
-    let outage = counts.obtained == 0 ? failures.serverError : nil
-    if areTooMany || isFirst || outage != nil {
+    if areTooMany || isFirst {
       var failure =
-        outage ?? failures.first
+        (counts.obtained == 0 ? failures.serverError : nil) ?? failures.first
         ?? Failure(
           .badAnswer, step: "pull the lists of \(resource)", subject: resource,
           cause: examples.first?.reason ?? "they failed")

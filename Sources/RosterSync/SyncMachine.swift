@@ -95,7 +95,7 @@ package struct SyncMachine: Sendable {
     guard state == .comparing else { throw defect("drifted") }
     var after: [(resource: String, list: ListDrift, after: AfterDrift)] = []
     for (name, lists) in lists.sorted(by: { $0.key < $1.key }) {
-      for list in lists { after.append((name, list, drifted(list, of: name))) }
+      for list in lists { after.append((name, list, fate(of: list, in: name))) }
     }
     guard let resource = drifted.first else { return after }
     let why = lists[resource]?.first?.reason ?? ""
@@ -263,7 +263,7 @@ extension SyncMachine {
     resources.first { $0.name == found.resource }
   }
 
-  private mutating func drifted(_ list: ListDrift, of resource: String) -> AfterDrift {
+  private mutating func fate(of list: ListDrift, in resource: String) -> AfterDrift {
     let isChild = resources.first { $0.name == resource }?.each != nil
     let number = drifts[resource, default: [:]][list.place.number, default: 0] + 1
     drifts[resource, default: [:]][list.place.number] = number
@@ -288,6 +288,10 @@ extension SyncMachine {
         askedChanges[resource.name] = found
       }
       if found.isIncremental { continue }
+      if unproven[resource.name]?.contains(.beyond) == true {
+        if found.missing > 0 { problems.append(.doubtfulEnd(resource.name, missing: found.missing)) }
+        continue
+      }
       if found.areAllKeysKnown, found.missing > 0, !found.listChanged, resource.removal.asks {
         asking[resource.name, default: 0] += found.missing
       }
@@ -302,9 +306,9 @@ extension SyncMachine {
       decision.mark = isWeak ? .stays : mark
       return decision
     }
-    var decision = RemovalDecision(
-      found.areAllKeysKnown ? .asDefined : .keepsAll, proof: .init(of: resource, without: unproven[resource.name] ?? [])
-    )
+    let lacking = unproven[resource.name] ?? []
+    let isKnown = found.areAllKeysKnown && !lacking.contains(.beyond)
+    var decision = RemovalDecision(isKnown ? .asDefined : .keepsAll, proof: .init(of: resource, without: lacking))
     decision.mark = mark
     return decision
   }
@@ -413,6 +417,8 @@ package struct Unproven: OptionSet, Sendable {
   package static let size = Unproven(rawValue: 4)
   /// The only page is full, and nothing shows that it is the last one.
   package static let end = Unproven(rawValue: 8)
+  /// A full page led to a page that `beyond` calls past the end.
+  package static let beyond = Unproven(rawValue: 16)
 }
 
 extension PullOutcome {
@@ -420,7 +426,7 @@ extension PullOutcome {
   var unproven: Unproven? {
     let parts: Unproven = [
       isTotalPassed ? .total : [], isScroll ? .position : [], shortenedTo == nil ? [] : .size,
-      lacksNext ? .end : [],
+      lacksNext ? .end : [], isEndDoubtful ? .beyond : [],
     ]
     return parts.isEmpty ? nil : parts
   }
@@ -436,7 +442,7 @@ extension RemovalDecision.Proof {
       self = .count
     } else {
       self =
-        pages.style.kind.isPositional || !lacking.isDisjoint(with: [.position, .size, .end])
+        pages.style.kind.isPositional || !lacking.isDisjoint(with: [.position, .size, .end, .beyond])
           || pages.style.skipsTies(key: resource.key) ? .weak : .end
     }
   }

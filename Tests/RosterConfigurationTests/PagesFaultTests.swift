@@ -37,8 +37,8 @@ struct PagesFaultTests {
       => 7: resource.thing.pages.omits_false: needs more or done; allowed: omits_false with more or done
       empty = "no"
       => 7: resource.thing.pages.empty: "no" is unknown; allowed: no_sign end
-      param = "header:X-Page"
-      => 7: resource.thing.pages.param: "header:X-Page" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page"
+      param = "header:X Page"
+      => 7: resource.thing.pages.param: "header:X Page" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page", or "header:NAME"
       more = "has_more"
       => 7: resource.thing.pages.more: "has_more" is no place in an answer; allowed: a JSON Pointer such as "/info/count", or "header:NAME"
       last = "header:"
@@ -56,7 +56,7 @@ struct PagesFaultTests {
       limit = ""
       => 7: resource.thing.pages.limit: is unknown; allowed: style, param, value, first, start, size, size_param, at, more, done, last, count, short, beyond, empty, omits_false, hidden
       param = "/p~"
-      => 7: resource.thing.pages.param: "/p~" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page"
+      => 7: resource.thing.pages.param: "/p~" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page", or "header:NAME"
       param = "/page"
       => 7: resource.thing.pages.param: "/page" is a place in the body of a POST; allowed: the name of a query parameter, or the method POST
       size = 5
@@ -69,7 +69,7 @@ struct PagesFaultTests {
       size = 5
       param = "/p~"
       size_param = "page"
-      => 8: resource.thing.pages.param: "/p~" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page"
+      => 8: resource.thing.pages.param: "/p~" is no place in a request; allowed: the name of a query parameter, or a place in body: a JSON Pointer such as "/page", or "header:NAME"
       style = "offset"
       => 6: resource.thing.pages.param: the style "offset" needs it; allowed: the name of a query parameter, or a place in body
       style = "offset"

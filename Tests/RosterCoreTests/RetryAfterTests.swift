@@ -55,7 +55,7 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
   }
 
   @Test(
-    "25: a 403 whose text says that a limit is exceeded is a rate limit",
+    "25: a 403 or 400 whose text says that a limit is exceeded is a rate limit",
     arguments: [
       (#"{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}"#, true),
       (#"{"message":"You have exceeded a secondary rate limit"}"#, true), ("<h1>Too Many Requests</h1>", true),
@@ -63,7 +63,8 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     ])
   func limitWords(body: String, isSpent: Bool) {
     #expect(Response(status: 403, body: Array(body.utf8)).isSpent == isSpent)
-    #expect(!Response(status: 400, body: Array(body.utf8)).isSpent)
+    #expect(Response(status: 400, body: Array(body.utf8)).isSpent == isSpent)
+    #expect(!Response(status: 404, body: Array(body.utf8)).isSpent)
   }
 
   @Test("25: a rate limit is 429, or 403 with a readable Retry-After or a header that no requests remain")

@@ -340,7 +340,7 @@ import Testing
       ("/things?id={key}", "null,", nil), ("/things?id={key}", "none", nil),
       ("/things?id={key}", #"[{"id":1}]"#, 1), ("/things?ids={keys}", "[]", 0), ("/things?ids={keys}", #"{"id":1}"#, 1),
       ("/things?ids={keys}", #"[{"id":2}]"#, nil), ("/things/{keys}?all=1", "[]", nil),
-      ("/things/{keys}", #"[{"id":1}]"#, nil), ("/things/{key}", "null", nil),
+      ("/things/{keys}", #"[{"id":1}]"#, nil), ("/things/{key}", "null", 0),
     ] as [(String, String, Int?)])
   func filtered(byKey: String, body: String, records: Int?) async throws {
     var resource = Resource.character

@@ -105,6 +105,96 @@ import Testing
     }
   }
 
+  @Test("19: the first page again, twice, is the end", arguments: [WrittenList.Kind.number, .offset], [5, 6])
+  func startsOver(kind: WrittenList.Kind, count: Int) async throws {
+    let bench = try SyncBench([:])
+    let all = Array(1...count)
+    bench.shelf.answer { _, target in
+      let value = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+      let start = kind == .number ? (value - 1) * 2 : value
+      return Self.body(all.dropFirst(start < count ? start : 0).prefix(2))
+    }
+    let resource = WrittenList(kind: kind, pages: []).resource
+    #expect(try await bench.sync([resource]).added == count)
+    #expect(try await bench.sync([resource], after: 1).outcome == .unchanged)
+    #expect(try Self.ids(bench) == all)
+  }
+
+  @Test(
+    "15: a record that a later page of a chain calls deleted is not stored",
+    arguments: [WrittenList.Kind.cursor, .next])
+  func deletedLater(kind: WrittenList.Kind) async throws {
+    let bench = try SyncBench([:])
+    var resource = WrittenList(kind: kind, pages: []).resource
+    resource.conditions = [.init(at("deleted"), .absent)]
+    resource.maxRemoval = 100
+    func serve(_ pages: [String]) {
+      bench.shelf.answer { _, target in
+        let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+        let next =
+          page + 1 < pages.count ? kind == .next ? #","next":"/items?c=\#(page + 1)""# : #","next":\#(page + 1)"# : ""
+        return Response(json: #"{"data":[\#(pages[page])]\#(next)}"#, headers: [Shelf.date])
+      }
+    }
+    let gone = #"{"id":4,"deleted":true}"#
+    serve([#"{"id":1},{"id":4}"#, #"{"id":2},\#(gone),{"id":3}"#])
+    #expect(try await bench.sync([resource]).exit == 0)
+    #expect(try Self.ids(bench) == [1, 2, 3])
+    // It is there again, and was called deleted before that.
+    serve([#"{"id":1},\#(gone)"#, #"{"id":2},{"id":4}"#])
+    #expect(try await bench.sync([resource], after: 1).exit == 0)
+    #expect(try Self.ids(bench) == [1, 2, 3, 4])
+    serve([#"{"id":1},{"id":4}"#, #"{"id":2},\#(gone)"#])
+    for round in 2...4 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench) == [1, 2])
+    #expect(try bench.ask("SELECT records FROM resources") == ["2"])
+  }
+
+  @Test("20: a full last page whose 304 has no Link is transferred, because a page may follow it now")
+  func silentLink() async throws {
+    let bench = try SyncBench([:])
+    let count = Mutex(10)
+    bench.shelf.answer { request, target in
+      let page = target.split(separator: "=").last.flatMap { Int($0) } ?? 0
+      let all = count.withLock { Array(1...$0) }
+      let next = Request.Header("Link", "</items?c=\(page + 1)>; rel=\"next\"")
+      let ids = all.dropFirst(page * 5).prefix(5)
+      let answer = Self.body(ids)
+      let tag = "\"\(ids)\""
+      let isKnown = request.headers.contains { $0.name == "If-None-Match" && $0.value == tag }
+      let headers = [Shelf.date, .init("ETag", tag)]
+      if isKnown { return Response(status: 304, headers: headers) }
+      return Response(status: 200, headers: headers + (all.count > page * 5 + 5 ? [next] : []), body: answer.body)
+    }
+    var resource = WrittenList(kind: .link, pages: []).resource
+    resource.pages.size = .init(5)
+    #expect(try await bench.sync([resource]).added == 10)
+    count.withLock { $0 = 11 }
+    #expect(try await bench.sync([resource], after: 1).added == 1)
+    _ = bench.asked()
+    // The last page is not full: no page is requested twice.
+    #expect(try await bench.sync([resource], after: 2).outcome == .unchanged)
+    #expect(bench.asked() == ["/items", "/items?c=1", "/items?c=2"])
+  }
+
+  @Test("20: an upstream that refuses validators is asked without them", arguments: [412, 400, 500, 501])
+  func refusedConditions(status: Int) async throws {
+    let bench = try SyncBench([:])
+    let name = Mutex("a")
+    bench.shelf.answer { request, _ in
+      if request.headers.contains(where: { $0.name == "If-None-Match" }) { return Response(status: status) }
+      let tag = Request.Header("ETag", "\"\(name.withLock(\.self))\"")
+      return Response(
+        json: #"{"data":[{"id":1},{"id":\#(name.withLock(\.self).utf8.count + 1)}]}"#, headers: [Shelf.date, tag])
+    }
+    var resource = Self.scrolled
+    (resource.pages, resource.maxRemoval) = (.init(.one), 100)
+    #expect(try await bench.sync([resource]).added == 2)
+    name.withLock { $0 = "bb" }
+    for round in 1...2 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+    #expect(try Self.ids(bench).contains(3))
+  }
+
   @Test("19: records that move onto the next page during the pull are no end of the list")
   func moved() async throws {
     let bench = try SyncBench([:])
@@ -257,6 +347,7 @@ import Testing
     [
       Request.Header("Link", "</items?page=2>; rel=\"next\""), .init("Link", "</items?page=2>; rel='next'"),
       .init("X-Next-Page", "2"), .init("X-Has-More", "true"), .init("X-Total-Pages", "3"),
+      .init("x-ms-continuation", "10"), .init("Next-Range", "id ]5..; max=5"),
     ])
   func nextHeader(hasTag: Bool, header: Request.Header) async throws {
     let bench = try SyncBench([:])

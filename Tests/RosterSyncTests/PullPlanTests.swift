@@ -282,7 +282,7 @@ private final class Planned {
   func repeated() throws {
     let plan = Planned([cursor])
     for (page, likeness) in [1, 1, 2, 3, 3].enumerated() {
-      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, next: .integer(page)), likeness: likeness))
+      #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2, next: .integer(page + 1)), likeness: likeness))
     }
     #expect(try plan.came(plan.asked(), facts: ListFacts(records: 2), likeness: 4))
     #expect(plan.ask() == nil && plan.outcome(of: 0).drift == nil)

@@ -271,6 +271,20 @@ struct SinceTests {
     #expect(try await bench.sync([Self.resource()], after: 1).outcome == .published)
   }
 
+  @Test("21: if no record has a time yet, the list is pulled whole until one has")
+  func noTimeYet() async throws {
+    let record = #"{"id":1,"name":"","at":null}"#
+    let bench = try Self.bench(["/items?page=1": [record]])
+    for round in 0...1 {
+      #expect(try await bench.sync([Self.resource()], after: Double(round)).exit == 0)
+      #expect(bench.asked() == ["/items?page=1"])
+    }
+    Self.set(["/items?page=1": [record, Self.item(2, mark: 12)], "/items?since=11&page=1": []], in: bench)
+    for round in 2...3 { #expect(try await bench.sync([Self.resource()], after: Double(round)).exit == 0) }
+    #expect(bench.asked().last == "/items?since=11&page=1")
+    #expect(try bench.ask("SELECT id FROM items ORDER BY id") == ["1", "2"])
+  }
+
   @Test("21: a record without a value that only one of two resources skips is 65 in either order")
   func unreadableInOne() async throws {
     let skipping = Self.resource("one")

@@ -230,7 +230,7 @@ def causes(place):
         Case("below", 'the certificate "below", which "inter" has signed', hint="the server must send"),
         Case("below", authority, trusted="inter", hint=root),
         Case("below", authority, sent="inter", trusted="inter", hint=root),
-        Case("below", 'the certificate "root" is self-signed', sent="chain", trusted="other", hint="name that certificate"),
+        Case("below", 'the certificate "root" is self-signed', sent="chain", trusted="other", hint="name that"),
         Case("leaf", 'the certificate "leaf", which "root" has signed', trusted="other", hint=root),
         Case("client", 'the certificate "client", which "root" has signed', hint="openssl verify"),
         Case("signer", "the server's certificate could not be verified"),

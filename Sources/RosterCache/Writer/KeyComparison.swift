@@ -177,8 +177,10 @@ struct KeyComparison {
       if let before, !isRelisted || kept > 0 { _ = try note(before, in: keys.superseded) }
       _ = try note(facts.rejectedKeys, in: keys.rejected)
       excluded += try note(facts.rejectedKeys, in: keys.excluded) + note(facts.skippedKeys, in: keys.excluded)
+      if isChain { try supersede(facts.skippedKeys, before: facts.number) }
     }
-    let distinct = try count(keys.pulled)
+    let distinct = try database.count(
+      "SELECT count(*) FROM \(keys.pulled) WHERE resource = ?1 AND list = ?2 AND place >= 0", in: scope)
     found.distinct += distinct
     found.repeats += storable - distinct
     if excluded > 0 { found.passedRepeats += try excluded - count(keys.excluded) + countExcludedAndPulled() }
@@ -191,6 +193,20 @@ struct KeyComparison {
     defer { published.reset() }
     return try published.step() ? published.row.bytes(0) : nil
   }
+
+  /// In a chain the last occurrence of a key counts, also if `where` skips it. A delta feed may list an item first, and
+  /// call it deleted later. Such a key has the place -1.
+  private func supersede(_ skipped: [UInt8], before page: Int) throws {
+    let mark = try database.statement(
+      "UPDATE \(keys.pulled) SET place = -1 WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place < ?4")
+    try skipped.forEachKey(isText: plan.hasTextKeys) { key in
+      mark.bind(key, in: scope)
+      mark.bind(4, KeyPlace.start(of: page))
+      try mark.run()
+    }
+  }
+
+  private var isChain: Bool { !tables.resource.pages.style.kind.isPositional }
 
   /// Returns the number of keys in the list.
   private func note(_ list: [UInt8], in table: String) throws -> Int {
@@ -212,7 +228,8 @@ struct KeyComparison {
     try database.count(
       """
       SELECT count(*) FROM \(keys.excluded) e WHERE e.resource = ?1 AND e.list = ?2
-        AND EXISTS (SELECT 1 FROM \(keys.pulled) p WHERE p.resource = ?1 AND p.list = ?2 AND p.key = e.key)
+        AND EXISTS (SELECT 1 FROM \(keys.pulled) p
+          WHERE p.resource = ?1 AND p.list = ?2 AND p.key = e.key AND p.place >= 0)
       """, in: scope)
   }
 
@@ -267,7 +284,10 @@ struct KeyComparison {
   /// Corrects the places of such keys, so that the publication knows which occurrence is the last.
   private func placeKept() throws {
     let later = try database.statement(
-      "UPDATE \(keys.pulled) SET place = ?4 WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place < ?4")
+      """
+      UPDATE \(keys.pulled) SET place = ?4
+      WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place BETWEEN 0 AND ?4
+      """)
     try database.forEach(
       """
       SELECT s.number, p.keys FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
@@ -287,8 +307,8 @@ struct KeyComparison {
   private func findMissing(_ found: inout ResourceComparison) throws {
     try refuseKept()
     if found.rejected > 0 { try acceptStored() }
-    let isListed = [keys.pulled, keys.rejected].map {
-      "EXISTS (SELECT 1 FROM \($0) s WHERE s.resource = ?1 AND s.list = ?2 AND s.key = \(tables.key(of: "t")))"
+    let isListed = ["\(keys.pulled) s WHERE s.place >= 0", "\(keys.rejected) s WHERE true"].map {
+      "EXISTS (SELECT 1 FROM \($0) AND s.resource = ?1 AND s.list = ?2 AND s.key = \(tables.key(of: "t")))"
     }.joined(separator: " OR ")
     try database.run(
       """

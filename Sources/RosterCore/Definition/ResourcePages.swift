@@ -133,7 +133,7 @@ extension Resource {
   package enum RequestPlace: Sendable, Equatable {
     case query(String)
     case body(JSONPointer)
-    /// A header. Only `since.param` is one.
+    /// A header: `since.param`, or the parameter of a page style.
     case header(String)
     /// The placeholder of the page in `path`. Only the style's parameter is there.
     case path
@@ -243,7 +243,7 @@ extension Resource.Style {
 extension Resource.RequestPlace: CustomStringConvertible {
   /// Reads a query parameter's name, a place in the body with a leading `/`, or `*`. nil if the text is empty, not a
   /// JSON Pointer, or a header that the key does not know.
-  /// - Parameter takesHeaders: True for `since.param`. Other requests have constant headers.
+  /// - Parameter takesHeaders: True for `since.param` and `pages.param`.
   package init?(_ text: String, takesHeaders: Bool = false) {
     if takesHeaders, text.hasPrefix(Resource.AnswerPlace.headerMark) {
       let name = String(text.dropFirst(Resource.AnswerPlace.headerMark.count))

@@ -133,6 +133,8 @@ package struct PullExtent: Sendable, Equatable {
   package private(set) var skipped = 0
   /// The highest value at `since.at`; nil if no record has one.
   package private(set) var highest: Mark?
+  /// True if a record has no readable value at `since.at`, and not null either.
+  package private(set) var hasOtherMark = false
   /// The oldest `Date` of the answers.
   package private(set) var oldest: Date?
   /// The lowest value at `since.at` on the transferred pages of an incremental pull.
@@ -145,9 +147,11 @@ package struct PullExtent: Sendable, Equatable {
 
   /// Adds a page. `answered` is the `Date` of its answer.
   package mutating func add(
-    records: Int, skipped: Int = 0, highest: Mark?, answered: Date?, lowest: Int64? = nil, isTransferred: Bool = true
+    records: Int, skipped: Int = 0, highest: Mark?, hasOtherMark: Bool = true, answered: Date?, lowest: Int64? = nil,
+    isTransferred: Bool = true
   ) {
     self.records += records
+    self.hasOtherMark = self.hasOtherMark || hasOtherMark
     self.skipped += skipped
     if isTransferred { transferred += 1 }
     if let lowest { self.lowest = min(self.lowest ?? lowest, lowest) }
@@ -175,7 +179,8 @@ extension Since {
     if isDated { return dated(answered, mark: mark, isWhole: isWhole) }
     guard let highest = pull.highest else {
       guard isWhole, path != listing.path, form != .number, let answered else {
-        return pull.records == pull.skipped ? .stays : .unreadable
+        // A record has no time before its first change.
+        return pull.hasOtherMark && pull.records > pull.skipped ? .unreadable : .stays
       }
       return .moves(Mark(answered, like: mark?.text ?? "", form: form, zone: zone))
     }

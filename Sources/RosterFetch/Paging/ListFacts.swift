@@ -34,6 +34,10 @@ package struct ListFacts: Sendable, Equatable {
   package var next: Value?
   /// The highest value at `since.at`; nil if no record has one.
   package var highest: Mark?
+  /// True if the answer of a transferred page lacks records that upstream has.
+  package var isLacking = false
+  /// True if a record of a transferred page has no readable value at `since.at`, and not null either.
+  package var hasOtherMark = false
   /// The lowest value at `since.at` of an incremental page; nil if no record has one.
   package var lowest: Int64?
   /// The value at `since.token`; nil if the page has none.

@@ -10,6 +10,8 @@ extension Response {
       return switch HeaderWords(header.name).last(2) {
       case ["next", "page"], ["next", "cursor"], ["next", "token"]: !["", "null", "none", "false", "0"].contains(value)
       case ["has", "more"], ["has", "next"]: value == "true" || value == "1"
+      case ["next", "range"]: !value.isEmpty
+      case let words where words.last == "continuation": !value.isEmpty
       case ["total", "pages"], ["page", "count"], ["wp", "totalpages"]: Int(value).map { $0 > 1 } ?? false
       case _: false
       }

@@ -78,8 +78,21 @@ extension Paging {
   /// the first page, usually to a multiple of ten.
   private func isFull(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     if page.longest > 0 { return facts.records >= page.longest }
-    guard let size = resource.pages.size else { return true }
-    return facts.records >= size.records || facts.records.isMultiple(of: 10)
+    return resource.pages.size == nil || isPerhapsFull(facts)
+  }
+
+  /// True if the records may fill a page, as far as its number of records tells.
+  func isPerhapsFull(_ facts: ListFacts) -> Bool { isPerhapsFull(facts.records) }
+
+  /// The same for a page with this number of records. Pages usually have a multiple of 10 or 25 of them, or a power of
+  /// two.
+  /// - Parameter longest: The number of records on the longest page before it; 0 without one.
+  package func isPerhapsFull(_ records: Int, longest: Int = 0) -> Bool {
+    if longest > 0 { return records >= longest }
+    if records == 0 { return false }
+    let isUsual =
+      records.isMultiple(of: 10) || records.isMultiple(of: 25) || records >= 32 && records.nonzeroBitCount == 1
+    return isUsual || resource.pages.size.map { records >= $0.records } == true
   }
 
   /// True if a total may be capped, or may be the length of the page. A request for each list of a child is costly, so
@@ -88,17 +101,14 @@ extension Paging {
     resource.each == nil || total.isMultiple(of: 100) || total == facts.records
   }
 
-  /// True if the only page of a list is full, and only the missing next value makes it the last one. Sizes of
-  /// pages are usually multiples of ten.
+  /// True if the only page of a list is full, and only the missing next value makes it the last one.
   package func lacksNext(_ facts: ListFacts) -> Bool {
     if resource.pages.style.kind.step == .stops, facts.more == true { return true }
     guard facts.next == nil, facts.more == nil, facts.count == nil, facts.records > 0 else { return false }
-    let size = resource.pages.size?.records
     return switch resource.pages.style.kind.step {
-    case .sends(.ofAnswer), .follows(.ofAnswer):
-      size.map { facts.records >= $0 } == true || facts.records.isMultiple(of: 10)
+    case .sends(.ofAnswer), .follows(.ofAnswer): isPerhapsFull(facts)
     // A longer page shows that upstream ignores the size.
-    case .stops: facts.records == size
+    case .stops: facts.records == resource.pages.size?.records
     case .counts, .sends(.ofLastRecord), .follows(.ofLinkHeader): false
     }
   }

@@ -238,8 +238,11 @@ package final class Paging: Sendable {
     return (pages.hidden ? 0 : predicted)...(isLast ? size : predicted)
   }
 
-  /// True if upstream may answer 206, because the definition reads the total of a Content-Range.
-  var takesPartialContent: Bool { pages.count?.isContentRange == true }
+  /// True if upstream may answer 206, because the definition reads the total of a Content-Range, or sends a Range.
+  var takesPartialContent: Bool {
+    if case .header(let name)? = pages.style.param, name.lowercased() == "range" { return true }
+    return pages.count?.isContentRange == true
+  }
 }
 
 // MARK: Requests
@@ -266,7 +269,13 @@ extension Paging {
     // Nothing of `query` is added to an address, and only its own parameter names a further page.
     if isGivenAddress { query = [] }
     if let (place, value) = value, !isGivenAddress || number > 1 { place.put(value, into: &query, body: &body) }
-    return request(number, after: before, url: address(with: query, page: value), body)
+    var page = request(number, after: before, url: address(with: query, page: value), body)
+    if case (.header(let name), let value)? = value {
+      page.request.headers.removeAll { $0.isNamed(name) }
+      page.request.headers.append(Request.Header(name, value.queryText))
+      page.address += "\n\(name): \(value.queryText)"
+    }
+    return page
   }
 
   private func address(
@@ -391,12 +400,28 @@ extension Paging {
   private func resolved(
     _ address: String, against base: String, links: () -> NextLinks
   ) throws(Failure) -> String {
-    guard let base = URL(written: base), let url = URL(written: address, relativeTo: base)?.absoluteURL,
+    guard let base = URL(written: base), let url = URL(written: within(base, address), relativeTo: base)?.absoluteURL,
       let origin = Origin(url: url.absoluteString)
     else { throw .noPageAddress }
     if origin == Origin(url: baseURL) { return url.absoluteString }
     guard links() == .rebase, let rebased = rebased(url.absoluteString) else { throw .foreignPage }
     return rebased
+  }
+
+  /// The address, with the path of the page if it names only the end of that path. Some servers leave out the prefix
+  /// of base_url (Confluence's `/wiki`). OData's links are relative to the context of the answer.
+  private func within(_ base: URL, _ address: String) -> String {
+    let path = address.prefix { $0 != "?" && $0 != "#" }
+    guard !path.isEmpty, !path.hasPrefix("//"), !path.contains(":") else { return address }
+    let requested = base.path(percentEncoded: true)
+    if path.hasPrefix("/") {
+      guard let home = URL(written: baseURL), requested == home.path(percentEncoded: true) + path else {
+        return address
+      }
+    } else {
+      guard requested.hasSuffix("/" + path) else { return address }
+    }
+    return requested + address.dropFirst(path.count)
   }
 
   /// The path and the query as written, at base_url's origin.
@@ -458,7 +483,7 @@ extension Resource.RequestPlace {
     switch self {
     case .query(let name): replace([(name, value.queryText)], in: &query)
     case .body(let pointer): body = body.setting(value.json, at: pointer)
-    // Only `since.param` is a header, and the address has the path.
+    // A header is no part of the address, and the address has the path.
     case .header, .path: break
     case .everyMember:
       guard case .object(let members) = value.json else { return }

@@ -23,7 +23,7 @@ extension Paging {
     facts.skipped = scan.skipped
     // An answer without a list may leave out its totals and flags too.
     func isGiven(_ value: PointedValue) -> Bool { !scan.lacksList || !value.isAbsent }
-    if let place = resource.listing.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent,
+    if let place = resource.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent,
       isGiven(scan.count)
     {
       facts.count = try total(scan.count, named: "count", at: place)
@@ -41,13 +41,13 @@ extension Paging {
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
     // A header that speaks of a next page, which a list of one page does not follow, is a doubt.
-    if facts.more == nil, resource.listing.pages.style.kind.step == .stops, response.leadsToNextPage {
+    if facts.more == nil, resource.pages.style.kind.step == .stops, response.leadsToNextPage {
       facts.more = true
     }
     facts.next = try next(scan, response: response)
     // An answer without a list and without any sign that more pages follow is the last one.
     if scan.lacksList, facts.more == nil, facts.next == nil, resource.pages.ending != nil { facts.more = false }
-    facts.highest = scan.highest
+    (facts.highest, facts.hasOtherMark) = (scan.highest, scan.hasOtherMark)
     if isIncremental { facts.lowest = scan.marks.lazy.filter { $0 != PageScan.noMark }.min() }
     facts.token = try deltaToken(scan.token, response: response)
     if let token = response.token,
@@ -120,17 +120,17 @@ extension Paging {
   /// integers, however they are written.
   func adding(_ response: Response, to scan: PageScan) -> PageScan {
     var scan = scan
-    if let place = resource.listing.pages.count, case .header(let name) = place {
+    if let place = resource.pages.count, case .header(let name) = place {
       scan.count = PointedValue(header: place.total(in: response[name]))
     }
-    if resource.listing.pages.takesUnnamedTotal, scan.count.isAbsent, let total = response.total {
+    if resource.pages.takesUnnamedTotal, scan.count.isAbsent, let total = response.total {
       scan.count = PointedValue(.integer(total))
     }
     if case .header(let name)? = last { scan.last = PointedValue(header: response[name]) }
     if case .header(let name)? = resource.since?.token {
       scan.token = PointedValue(response[name].map(PointedValue.Kind.text) ?? .absent)
     }
-    if case .header(let name)? = resource.listing.pages.ending { scan.more = PointedValue(header: response[name]) }
+    if case .header(let name)? = resource.pages.ending { scan.more = PointedValue(header: response[name]) }
     // The page is stored with its totals.
     (scan.count, scan.last) = (scan.count.asWhole, scan.last.asWhole)
     return scan
@@ -142,13 +142,13 @@ extension Paging {
   func agrees(_ response: Response, with known: ListFacts?, on page: PageRequest? = nil) -> Bool {
     guard readsHeaders else { return true }
     let told = adding(response, to: PageScan())
-    let (isSilent, pages) = (response.status == 304, resource.listing.pages)
+    let (isSilent, pages) = (response.status == 304, resource.pages)
     return agrees(pages.count, told.count, isSilent) { $0.number == known?.count }
       && agrees(last, told.last, isSilent) { $0.number == known?.last }
       && agrees(pages.ending, told.more, isSilent) { _ in
         (try? more(in: told, isFirst: false)) == (known?.more != false)
       }
-      && (known?.more == false || leads(response, to: known?.next))
+      && (known?.more == false || leads(response, from: known))
       && agrees(response, deltaToken: told.token, with: known, on: page)
   }
 
@@ -170,21 +170,25 @@ extension Paging {
     return isSilent && told.kind == .absent || isKnown(told)
   }
 
-  private func leads(_ response: Response, to known: ListFacts.Value?) -> Bool {
-    let style = resource.listing.pages.style
+  /// A 304 of some servers never has the header, and the validator may be one of the body alone. If the list ended at a
+  /// full page, it does not show that no page follows now.
+  private func leads(_ response: Response, from known: ListFacts?) -> Bool {
+    let style = resource.pages.style
     guard let name = style.nextHeader else { return true }
-    if response[name] == nil, response.status == 304 { return true }
+    if response[name] == nil, response.status == 304 {
+      return known.map { $0.next != nil || !isPerhapsFull($0) } ?? true
+    }
     return switch style.kind.step {
-    case .follows(.ofLinkHeader): links(response, to: known)
-    case .follows(.ofAnswer): address(response[name], in: response) == known
-    case .sends, .counts, .stops: text(response[name]) == known
+    case .follows(.ofLinkHeader): links(response, to: known?.next)
+    case .follows(.ofAnswer): address(response[name], in: response) == known?.next
+    case .sends, .counts, .stops: text(response[name]) == known?.next
     }
   }
 
-  private var last: Resource.AnswerPlace? { resource.listing.pages.style.last }
+  private var last: Resource.AnswerPlace? { resource.pages.style.last }
 
   private func next(_ scan: PageScan, response: Response) throws(UndefinedAnswer) -> ListFacts.Value? {
-    let style = resource.listing.pages.style
+    let style = resource.pages.style
     switch style.kind.step {
     case .counts, .stops: return nil
     case .follows(.ofLinkHeader): return try link(response)
@@ -318,7 +322,7 @@ extension Paging {
   /// True if `more` or `done` says that more pages follow; nil without such a key. An answer may leave it out where it
   /// is false, if an earlier page has it, or if the definition says so.
   private func more(in scan: PageScan, isFirst: Bool) throws(UndefinedAnswer) -> Bool? {
-    let pages = resource.listing.pages
+    let pages = resource.pages
     guard let place = pages.ending else { return nil }
     let name = pages.more == nil ? "done" : "more"
     let flag: Bool
