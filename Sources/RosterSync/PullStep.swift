@@ -93,7 +93,7 @@ struct ListRefusal: Sendable {
 struct ListFailures: Sendable {
   /// The first failure. That of a vanished list counts only if no other list failed.
   private(set) var first: Failure?
-  /// The first server error, which tells more if no list was obtained.
+  /// The first server error, which fails the sync if no list was obtained.
   private(set) var serverError: Failure?
 
   mutating func note(_ failure: Failure) {

@@ -452,7 +452,7 @@ package actor Sync {
     return failure
   }
 
-  /// Too many failed lists fail the sync, and so does a resource of which no list was ever pulled.
+  /// Too many failed lists fail the sync, and so does a server error if all lists were requested and none was obtained.
   /// Answers 404 and 410 are no failures here.
   private func judge(_ resource: String, failures: ListFailures) async throws {
     let counts = try await cache.listCounts(of: resource)
@@ -461,9 +461,11 @@ package actor Sync {
     let failed = counts.failed - counts.notFound
     let areTooMany = failed > 8 && failed * 100 > counts.requested
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
-    if areTooMany || isFirst {
+    // A list that failed before may be the only one that is due.
+    let outage = counts.obtained == 0 && counts.requested >= counts.published ? failures.serverError : nil
+    if areTooMany || isFirst || outage != nil {
       var failure =
-        (counts.obtained == 0 ? failures.serverError : nil) ?? failures.first
+        outage ?? failures.first
         ?? Failure(
           .badAnswer, step: "pull the lists of \(resource)", subject: resource,
           cause: examples.first?.reason ?? "they failed")

@@ -35,7 +35,7 @@ extension CacheTrials {
       Case(
         testDescription: "one: its object, with a text", missing: [5], fault: answer(object(#""5""#)), end: .updated),
       Case(testDescription: "one: an object of no usable id", missing: [5], fault: answer(object("[5]")), end: .kept),
-      Case(testDescription: "one: null", missing: [5], fault: answer("null"), end: .kept),
+      Case(testDescription: "one: null", missing: [5], fault: answer("null"), end: .removed),
       Case(testDescription: "one: nothing", missing: [5], fault: answer(""), end: .kept),
       Case(
         testDescription: "one: a record that cannot be stored", missing: [5], fault: answer(#"{"id":5,"name":7}"#),

@@ -221,7 +221,16 @@ extension Cache {
       }
       counts.vanished = try database.count(
         "SELECT count(*) FROM (\(failed)) WHERE has_vanished", Value(index), .text(resource))
-      counts.wasEverPulled = try counts.failed > 0 && database.hasPulledList(of: resource)
+      if counts.failed > 0 {
+        counts.wasEverPulled = try database.hasPulledList(of: resource)
+        counts.published =
+          try database.first(
+            """
+            SELECT count(*) FROM main.cache_resources c CROSS JOIN main.cache_lists l ON l.resource_id = c.id
+            WHERE c.name = ?1
+            """, .text(resource)
+          ) { $0.int(0) } ?? 0
+      }
       return counts
     }
   }

@@ -81,6 +81,8 @@ package struct ListCounts: Sendable, Equatable {
   package var empty = 0
   /// Lists among the obtained ones that were pulled whole.
   package var whole = 0
+  /// Lists of the snapshot, if one has failed.
+  package var published = 0
   /// True if a list of the resource was ever pulled by this definition.
   package var wasEverPulled = false
 }

@@ -378,10 +378,11 @@ extension Paging {
 
   /// The next address, completed by parameters of the definition. It has the path of the definition, and its own values
   /// are only positions of a page. Many servers make such links without the filter and the size of the request. An
-  /// address with any other value is complete: upstream remembers the rest, and may refuse it there.
+  /// address with any other value is complete: upstream remembers the rest, and may refuse it there. So does a delta
+  /// feed.
   /// - Parameter before: The number of records on the pages before the next one.
   private func completed(_ url: String, from page: PageRequest, before: Int) -> String {
-    guard home == nil, start == nil, url.path == (baseURL + resource.path).path else { return url }
+    guard home == nil, start == nil, !isIncremental, url.path == (baseURL + resource.path).path else { return url }
     let query = resource.constantParts.query
     let given = QueryText.parameters(of: url)
     let missing = query.filter { parameter in !given.contains { $0.name.utf8.elementsEqual(parameter.0.utf8) } }

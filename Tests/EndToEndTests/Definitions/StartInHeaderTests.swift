@@ -151,7 +151,7 @@ final class TimedThings: Sendable {
 
   @Test(
     "header: is refused in each key that does not know it",
-    arguments: ["param = \"header:X\"", "size_param = \"header:X\""])
+    arguments: ["param = \"header:X Y\"", "size_param = \"header:X\""])
   func unknown(_ key: String) async throws {
     let toml = """
       [resource.thing]
