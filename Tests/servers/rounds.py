@@ -75,7 +75,10 @@ def life(listing, text, ground):
     server = ground.server(listing.server)
     roster = ground.roster(server, text(server, ground.program))
     expect(roster, server, published(added=RECORDS), PAGES)
-    expect(roster, server, {"outcome": "unchanged"}, PAGES, ["304" if listing.validators == "honoured" else "200"])
+    # Kinto's 304 lacks the header of a next page, so that the last page, which is full, is transferred.
+    again = ["200"] if listing.server is Kinto else []
+    statuses = ["304" if listing.validators == "honoured" else "200", *again]
+    expect(roster, server, {"outcome": "unchanged"}, PAGES + len(again), statuses)
     server.change(server.keys()[MIDDLE])
     expect(roster, server, published(changed=1), PAGES)
     server.insert()

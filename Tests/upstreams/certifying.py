@@ -262,7 +262,7 @@ def system_roots(place):
         return made
     for variables in [{"SSL_CERT_FILE": certificates.file("root")}, {"SSL_CERT_DIR": hashed}]:
         assert roster(**variables).sync()["outcome"] == "published"
-    assert "not trusted here" in roster().sync(exit=69)["error"]
+    assert "vouches for the certificate" in roster().sync(exit=69)["error"]
     file = certificates.folder / "system.pem"
     shutil.copy(certificates.file("other"), file)
     daemon = roster(SSL_CERT_FILE=file)
@@ -270,7 +270,7 @@ def system_roots(place):
         process = subprocess.Popen([daemon.program, "run"], env=daemon.environment, stdout=log, stderr=log)
     with ended(process):
         text = daemon.folder / "daemon.log"
-        wait_until(lambda: "not trusted here" in text.read_text(), "a refused certificate")
+        wait_until(lambda: "vouches for the certificate" in text.read_text(), "a refused certificate")
         shutil.copy(certificates.file("root"), file)
         os.utime(file, (EPOCH, EPOCH))
         process.send_signal(signal.SIGHUP)

@@ -84,6 +84,11 @@ extension Paging {
   /// True if the records may fill a page, as far as its number of records tells.
   func isPerhapsFull(_ facts: ListFacts) -> Bool { isPerhapsFull(facts.records) }
 
+  /// The same where a wrong guess only costs a transfer: a size that the definition names is believed.
+  func mayFillPage(_ facts: ListFacts) -> Bool {
+    resource.pages.size.map { facts.records >= $0.records } ?? isPerhapsFull(facts)
+  }
+
   /// The same for a page with this number of records. Pages usually have a multiple of 10 or 25 of them, or a power of
   /// two.
   /// - Parameter longest: The number of records on the longest page before it; 0 without one.

@@ -176,7 +176,7 @@ extension Paging {
     let style = resource.pages.style
     guard let name = style.nextHeader else { return true }
     if response[name] == nil, response.status == 304 {
-      return known.map { $0.next != nil || !isPerhapsFull($0) } ?? true
+      return known.map { $0.next != nil || !mayFillPage($0) } ?? true
     }
     return switch style.kind.step {
     case .follows(.ofLinkHeader): links(response, to: known?.next)
