@@ -175,7 +175,7 @@ extension Daemon {
     while (try? await runtime.clock.sleep(Self.fileCheck)) != nil { runtime.board.lookAtMovedCaches() }
   }
 
-  /// The pause between two checks of the files. The name of the socket is checked as often.
+  /// The pause between two checks of the files.
   private static let fileCheck = Duration.seconds(10)
 
   /// The watchdog and `/healthz` depend on the answer of the loop, and on the progress of a running sync.

@@ -35,25 +35,8 @@ package final class EventEntry: Sendable {
     return Array("\(id)event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
   }
 
-  /// Upper limit for the size of the frame. If the frame may be large, this is its size, because a reader that could
-  /// have it would be dropped. Usually it is known without making the frame.
-  var cost: Int {
-    let limit = costWithoutFrame
-    return limit > Self.largeFrame ? frame.count : limit
-  }
-
-  /// A few frames of this size may be counted too high.
-  private static let largeFrame = 16 * 1024
-
-  private var costWithoutFrame: Int {
-    let fields = 200  // id, name, time and the numbers at their usual length
-    let columns = 600  // of a SyncRecord, likewise
-    let escaped = 6  // bytes that one control character may become in JSON
-    let texts =
-      (event.error?.utf8.count ?? 0) + (event.report?.error?.utf8.count ?? 0) + (event.reason?.utf8.count ?? 0)
-      + (event.of?.utf8.count ?? 0)
-    return fields + (event.report == nil ? 0 : columns) + texts * escaped
-  }
+  /// Size of the frame.
+  var cost: Int { frame.count }
 
   /// The value of `data`: the time, and the fields of the event.
   var data: [UInt8] {

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 import Glibc
 internal import RosterCore
 
@@ -19,12 +18,11 @@ struct SocketFile {
       throw Self.failure(path, cause: "cannot make the folder", code: errno)
     }
     try Self.checkFree(path)
-    Self.clearLeftovers(in: folder)
     let descriptor = socket(AF_UNIX, UnixSocket.stream, 0)
     if descriptor < 0 { throw Self.failure(path, cause: "socket", code: errno) }
     self.descriptor = descriptor
     self.path = path
-    let name = Self.temporaryPrefix + String(getpid(), radix: Self.pidRadix)
+    let name = ".rosterd-" + String(getpid(), radix: 36)
     temporary = "\(folder)/\(name)"
     do {
       try listen(mode: mode, in: folder, as: name)
@@ -87,22 +85,6 @@ struct SocketFile {
     let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(place) }
     return UnixSocket.withAddress(of: "/proc/self/fd/\(place)/\(name)") { Glibc.bind(descriptor, $0, $1) } ?? -1
-  }
-
-  /// Prefix of the temporary name; the process id follows.
-  private static let temporaryPrefix = ".rosterd-"
-  private static let pidRadix = 36
-
-  /// Removes the sockets of processes that were killed before their sockets got their names.
-  private static func clearLeftovers(in folder: String) {
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      guard name.hasPrefix(temporaryPrefix), let pid = pid_t(name.dropFirst(temporaryPrefix.count), radix: pidRadix),
-        pid > 0, kill(pid, 0) != 0, errno == ESRCH
-      else { continue }
-      var facts = stat()
-      let path = "\(folder)/\(name)"
-      if lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK { unlink(path) }
-    }
   }
 
   /// Throws unless the name is free, or belongs to a socket that no program serves.

@@ -11,8 +11,6 @@ package struct StatusLimits: Sendable {
   package var connections = most
   /// Time for a request to become complete, from the connection or its first byte on.
   package var incomplete = Duration.seconds(10)
-  /// Time between two checks of the socket's name. A new socket may take 10 s.
-  package var nameCheck = Duration.seconds(9)
   /// Number of answers that are made from the database at a time: a thousand syncs take half a megabyte before they
   /// become text.
   package var maxWork = 4

@@ -1,5 +1,6 @@
 import Glibc
 package import RosterCore
+internal import RosterDecode
 
 /// Decides the answers of the status socket. Pure: facts that are not on the board come from the closures.
 package struct StatusRoutes: Sendable {
@@ -229,7 +230,7 @@ extension SyncRequest {
 
   /// The reason why `init(body:)` refuses a body. An unknown key is named, as for a query.
   fileprivate static func refusal(of body: [UInt8]) -> String {
-    if let other = BooleanObject.values(body)?.keys.sorted().first(where: { !keys.contains($0) }) {
+    if let other = members(of: body)?.map(\.name).first(where: { !keys.contains($0) }) {
       return "the body has the unknown key \(other); it takes \(keys.joined(separator: ", "))"
     }
     let form = #"{"allow_removal": true, "retry_session": true, "new_token": true, "fresh": true}"#
@@ -240,9 +241,10 @@ extension SyncRequest {
   fileprivate init?(body: [UInt8]) {
     self.init()
     if body.isEmpty { return }
-    guard let object = BooleanObject.read(body) else { return nil }
-    for (key, value) in object {
-      switch key {
+    guard let members = Self.members(of: body) else { return nil }
+    for member in members {
+      guard case .boolean(let value) = member.value else { return nil }
+      switch member.name {
       case "allow_removal": allowRemoval = value
       case "retry_session": retrySession = value
       case "new_token": wantsNewToken = value
@@ -250,6 +252,10 @@ extension SyncRequest {
       default: return nil
       }
     }
+  }
+
+  private static func members(of body: [UInt8]) -> [JSONValue.Member]? {
+    if case .object(let members)? = try? JSONValue(json: body) { members } else { nil }
   }
 }
 

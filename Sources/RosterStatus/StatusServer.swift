@@ -21,7 +21,6 @@ package final class StatusServer: Sendable {
     var connections: NIOLoopBoundBox<StatusConnections>
     var file: SocketFile?
     var identity: Inode?
-    var nameCheck: RepeatedTask?
   }
 
   /// How long requests in progress may take when the server stops: the whole daemon has 5 s.
@@ -30,12 +29,8 @@ package final class StatusServer: Sendable {
   private let place: Place
   private let routes: StatusRoutes
   private let limits: StatusLimits
-  private let logger: Logger
   private let running = Mutex<Running?>(nil)
-  /// The mode that a reload has set for the socket of this server.
-  private let newMode = Mutex<UInt16?>(nil)
   private let noRoom: RareWarning
-  private let noName: RareWarning
   /// The server whose thread also serves this socket.
   private let host: StatusServer?
 
@@ -50,9 +45,7 @@ package final class StatusServer: Sendable {
     self.place = place
     self.routes = routes
     self.limits = limits
-    self.logger = logger
     noRoom = RareWarning(logger)
-    noName = RareWarning(logger)
   }
 
   /// Returns when the socket answers under its name. Throws `Failure` 73 if it cannot be opened, or if the name is
@@ -77,8 +70,7 @@ package final class StatusServer: Sendable {
       }
       running.withLock {
         $0 = Running(
-          group: group, listener: listener, connections: connections, file: file, identity: file?.identity,
-          nameCheck: file.map { _ in checkName(on: group.next()) })
+          group: group, listener: listener, connections: connections, file: file, identity: file?.identity)
       }
     } catch {
       file?.abandon()
@@ -95,7 +87,6 @@ package final class StatusServer: Sendable {
       return running
     }
     guard let stopped else { return }
-    stopped.nameCheck?.cancel()
     if host == nil { routes.board.snapshots.wake(nil) }
     stopped.file?.remove(stopped.identity)
     try? await stopped.listener.close()
@@ -115,7 +106,6 @@ package final class StatusServer: Sendable {
   /// program that has the name now is not changed. Returns false, with errno, if the mode cannot be set.
   package func setMode(_ mode: UInt16) -> Bool {
     guard case .path(let path, _) = place else { return true }
-    newMode.withLock { $0 = mode }
     return SocketFile.setMode(mode, path: path, identity: running.withLock { $0?.identity })
   }
 
@@ -129,7 +119,7 @@ package final class StatusServer: Sendable {
   private func open() throws(Failure) -> (Int32, SocketFile?) {
     switch place {
     case .path(let path, let mode):
-      let file = try SocketFile(path: path, mode: newMode.withLock { $0 } ?? mode)
+      let file = try SocketFile(path: path, mode: mode)
       return (file.descriptor, file)
     case .passed(let descriptor):
       var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
@@ -186,65 +176,5 @@ package final class StatusServer: Sendable {
     var process: Int32
     var user: UInt32
     var group: UInt32
-  }
-}
-
-// MARK: A removed socket
-
-extension StatusServer {
-  /// Checks the name once, like the repeated check.
-  func lookAtName() async {
-    guard let loop = running.withLock({ $0?.group.next() }) else { return }
-    try? await loop.flatSubmit { self.restoreName(on: loop) }.get()
-  }
-
-  private func checkName(on loop: any EventLoop) -> RepeatedTask {
-    let delay = TimeAmount(limits.nameCheck)
-    return loop.scheduleRepeatedAsyncTask(initialDelay: delay, delay: delay) { _ in
-      self.restoreName(on: loop).flatMapErrorThrowing { error in
-        self.noName.tell("the status socket was removed: \(error)")
-      }
-    }
-  }
-
-  /// Listens again if the socket has lost its name, because no client can reach it. A file of another program that has
-  /// the name now is not changed, but reported.
-  private func restoreName(on loop: any EventLoop) -> EventLoopFuture<Void> {
-    guard let now = running.withLock({ $0 }), case .path(let path, let mode) = place, now.file?.identity != now.identity
-    else {
-      return loop.makeSucceededVoidFuture()
-    }
-    do {
-      let file = try SocketFile(path: path, mode: newMode.withLock { $0 } ?? mode)
-      return listen(file.descriptor, group: now.group, connections: now.connections).flatMapThrowing { listener in
-        do {
-          try file.publish()
-        } catch {
-          file.abandon()
-          listener.close(promise: nil)
-          throw error
-        }
-        self.adopt(listener, file: file)
-      }
-    } catch {
-      return loop.makeFailedFuture(error)
-    }
-  }
-
-  /// Continues with a new listener, unless the server was stopped meanwhile.
-  private func adopt(_ listener: any Channel, file: SocketFile) {
-    let replaced = running.withLock { running -> (any Channel)? in
-      let replaced = running?.listener
-      running?.listener = listener
-      running?.file = file
-      running?.identity = file.identity
-      return replaced
-    }
-    guard let replaced else {
-      file.remove(file.identity)
-      return listener.close(promise: nil)
-    }
-    replaced.close(promise: nil)
-    logger.warning("the status socket had been removed; it is there again", metadata: ["path": "\(pathName)"])
   }
 }

@@ -50,26 +50,6 @@ import Testing
     let entry = EventEntry(id: 42, at: now, event: event)
     #expect(String(decoding: entry.data, as: UTF8.self).contains(#""resource":"part","of":[2,"a b"],"error":"#))
   }
-
-  @Test("45: the counted size of an event is at least its real size")
-  func cost() {
-    let nasty = String(repeating: "\u{1}", count: 500)
-    var report = makeReport(.max, outcome: .failed)
-    report.error = nasty
-    for name in Event.Name.allCases {
-      let full = Event(
-        name, sync: .max, page: 1_000_000, pagesDone: 1_000_000, pagesTotal: 1_000_000, attempt: 20,
-        reason: "status_500", delaySeconds: 0.123456789, error: nasty, exit: 69)
-      var ended = full
-      ended.report = report
-      var list = full
-      list.of = "[\"\(String(repeating: #"\u0001"#, count: 500))\"]"
-      for event in [Event(name), full, ended, list] {
-        let entry = EventEntry(id: 1_700_000_000_000_000, at: now, event: event)
-        #expect(entry.frame.count <= entry.cost)
-      }
-    }
-  }
 }
 
 /// Any JSON value, unread.

@@ -112,12 +112,12 @@ import Testing
     let quick = log.subscribe(after: nil, wake: {})
     let error = String(repeating: "x", count: 1000)
     var waited = 0
-    for _ in 0..<100 {
+    for _ in 0..<400 {
       let event = Event(.pageRetried, error: error)
-      waited += EventEntry(id: 1, at: clock.now, event: event).frame.count
       log.append(event)
       if case .events(_, let cost) = log.take(quick, bytes: .max) { log.wrote(quick, cost: cost) }
       if case .dropped = log.take(slow, bytes: 0) { break }
+      waited += EventEntry(id: 1, at: clock.now, event: event).frame.count
     }
     guard case .dropped = log.take(slow, bytes: 0) else {
       Issue.record("the slow reader was not dropped after \(waited) bytes")

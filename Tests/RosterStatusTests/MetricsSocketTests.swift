@@ -22,10 +22,6 @@ import Testing
       try await expectStatus(403, of: path, method: "GET", target: "/v1/changes?since=0")
       #expect(try await status(folder + "/status.sock", method: "GET", target: "/v1/changes?since=0") == 200)
       #expect(metrics.setMode(0o600))
-      // A removed socket is made again.
-      unlink(path)
-      await metrics.lookAtName()
-      try await expectStatus(200, of: path, method: "GET", target: "/healthz")
       await metrics.stop()
       #expect(access(path, F_OK) != 0)
       #expect(try await status(folder + "/status.sock") == 200)
