@@ -61,7 +61,7 @@ extension Replica {
     try move(to: staged.batch, replaced: staged.replaced)
   }
 
-  /// A table with the same columns stays, unless a foreign key, a policy or a rule of it reads one that does not.
+  /// A table with the same columns stays, unless a foreign key of it reads one that does not.
   private func exchange(for batch: Batch, known: State?, isRemade: Bool) throws -> TableExchange {
     if !isRemade, known?.fits(batch) == true { return TableExchange() }
     var made = Set(batch.tables.map { postgresName($0.name) })
@@ -74,7 +74,7 @@ extension Replica {
     return TableExchange(made: made, old: own.filter { made.contains($0) || !all.contains($0) })
   }
 
-  /// Those tables, and the tables of the schema whose foreign keys, policies or rules read them, also by a view.
+  /// Those tables, and the tables of the schema whose foreign keys read them.
   private func readers(of tables: [String]) throws -> [String] {
     try connection.run(sql.readers(of: tables), with: [schema]).compactMap { $0.first ?? nil }
   }

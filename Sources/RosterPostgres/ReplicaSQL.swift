@@ -86,18 +86,13 @@ package struct ReplicaSQL: Sendable {
       """
   }
 
-  /// Those tables, and the relations of the schema `$1` whose foreign keys, policies or rules read them, also by views.
+  /// Those tables, and the tables of the schema `$1` whose foreign keys read them.
   func readers(of tables: [String]) -> String {
     """
     WITH RECURSIVE readers(relation) AS (
       SELECT unnest(ARRAY[\(regclasses(tables))]::oid[])
       UNION
-      SELECT t.relation FROM readers r
-      JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = r.relation, LATERAL (
-        SELECT ev_class FROM pg_rewrite WHERE d.classid = 'pg_rewrite'::regclass AND oid = d.objid
-        UNION ALL SELECT polrelid FROM pg_policy WHERE d.classid = 'pg_policy'::regclass AND oid = d.objid
-        UNION ALL SELECT conrelid FROM pg_constraint WHERE d.classid = 'pg_constraint'::regclass AND oid = d.objid
-      ) t(relation))
+      SELECT k.conrelid FROM readers r JOIN pg_constraint k ON k.contype = 'f' AND k.confrelid = r.relation)
     SELECT c.relname FROM readers r JOIN pg_class c ON c.oid = r.relation JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1
     """

@@ -17,26 +17,25 @@ struct TableSwap {
   func swap(_ tables: [Filled], old: [String]) throws {
     let replaced = tables.filter { old.contains(postgresName($0.table.name)) }
     let objects = UserObjects(connection)
+    for name in old { try objects.expectNone(on: sql.name(name)) }
     let kept = try replaced.flatMap { try objects.on($0.table, name: sql.name($0.table.name)) }
     let views = try self.views(on: old)
-    let removed = try old.flatMap { try objects.reading(on: sql.name($0)) }
+    for view in views { try objects.expectNone(on: view.name) }
     try connection.run("SET LOCAL lock_timeout = '1s'; SAVEPOINT swap")
     for attempt in 1... {
       do {
-        try exchange(tables, old: old, views: views, removed: removed)
+        try exchange(tables, old: old, views: views)
         break
       } catch let error as PostgresFailure where error.isLocked && attempt < Self.attempts {
         try connection.run("ROLLBACK TO swap")
       }
     }
     for (_, table, _) in replaced { try objects.revokeDefaults(on: sql.name(table.name)) }
-    for object in kept where object.removal == nil { try objects.remake(object) }
+    for object in kept { try objects.remake(object) }
     for view in views { try remake(view, among: objects) }
-    for object in kept where object.removal != nil { try objects.remake(object) }
   }
 
-  private func exchange(_ tables: [Filled], old: [String], views: [View], removed: [UserObjects.Object]) throws {
-    for removal in removed.compactMap(\.removal) { try connection.run(removal) }
+  private func exchange(_ tables: [Filled], old: [String], views: [View]) throws {
     for view in views.reversed() { try connection.run("DROP \(view.kind) \(view.name)") }
     if !old.isEmpty { try connection.run("DROP TABLE \(old.map(sql.name).joined(separator: ", "))") }
     for (made, table, constraints) in tables {
@@ -69,7 +68,7 @@ struct TableSwap {
     for object in view.objects { try objects.remake(object) }
   }
 
-  /// Views on those tables, and views on them, each after those that it reads. A rule of a table may read them too.
+  /// Views on those tables, and views on them, each after those that it reads.
   private func views(on tables: [String]) throws -> [View] {
     guard !tables.isEmpty else { return [] }
     let names = tables.map { literal(sql.name($0)) }.joined(separator: ", ")
