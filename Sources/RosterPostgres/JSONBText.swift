@@ -11,15 +11,6 @@ struct JSONBText {
     sanitised.reserveCapacity(text.count)
   }
 
-  /// The text as `jsonb` accepts it.
-  static func sanitised(_ text: String) -> String {
-    Array(text.utf8).withUnsafeBufferPointer { bytes in
-      var scan = JSONBText(bytes)
-      _ = scan.sanitise()
-      return String(decoding: scan.sanitised, as: UTF8.self)
-    }
-  }
-
   /// True if something was replaced.
   mutating func sanitise() -> Bool {
     var isReplaced = false

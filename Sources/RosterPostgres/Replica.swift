@@ -32,7 +32,7 @@ package final class Replica {
     package var position: ReplicaPosition
     /// Path of the cache that it was copied from.
     package var cache: String
-    /// Address of the API that this cache mirrored; nil if an earlier version copied it.
+    /// Address of the API that this cache mirrored; nil if it had no snapshot yet.
     package var upstream: String?
     /// Values in which a character that PostgreSQL refuses was replaced, since the last whole copy.
     package var replaced: Int
@@ -100,8 +100,8 @@ package final class Replica {
       let rows = try connection.run(
         """
         SELECT feed, change, snapshot, sync, cache, layout, replaced,
-          to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_jsonb(p) ->> 'upstream'
-        FROM \(sql.name(ReplicaNames.position)) p
+          to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), upstream
+        FROM \(sql.name(ReplicaNames.position))
         """)
       guard let values = rows.first, values.count == 9 else { return nil }
       let row = values.map { $0 ?? "" }
@@ -110,13 +110,6 @@ package final class Replica {
       return State(
         position: position, cache: row[4], upstream: values[8], replaced: Int(row[6]) ?? 0, appliedAt: row[7],
         layout: row[5])
-    }
-  }
-
-  /// True if the copied definitions are these, by resource.
-  package func hasDefinitions(_ definitions: [String: String]) throws -> Bool {
-    try failing("read the definitions") {
-      try read(sql.differentDefinitions(definitions)) == "0"
     }
   }
 
@@ -149,18 +142,14 @@ package final class Replica {
       """
       SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> $3
-        AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(positionHas(["table_names"]) ? listed : ""))
+        AND (obj_description(c.oid, 'pg_class') LIKE '%' || $2 \(hasPosition() ? listed : ""))
       """, with: [schema, ReplicaSQL.mark, ReplicaNames.position]
     ).compactMap { $0.first ?? nil }
   }
 
   /// True if the table with that name is the position of a copy.
   private func hasPosition() throws -> Bool {
-    try positionHas(["feed", "change", "snapshot", "layout", "made_schema"])
-  }
-
-  /// True if the table with the name of the position has these columns.
-  func positionHas(_ columns: [String]) throws -> Bool {
+    let columns = ["feed", "change", "snapshot", "layout", "made_schema", "table_names"]
     let count = try read(
       """
       SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($1) AND NOT attisdropped

@@ -39,7 +39,6 @@ extension Replica {
     let known = try state()
     if !isRemade, let known, !known.isOfCache(batch) { throw otherCache(known) }
     if known == nil { try makeSchema() }
-    try extendPosition()
     let exchange = try self.exchange(for: batch, known: known, isRemade: isRemade)
     try refuseAlteredColumns(batch.tables.filter { isConcerned($0, scope: scope) && !exchange.makes($0) })
     var staged = Staged(batch: batch, scope: scope, exchange: exchange)
@@ -101,18 +100,6 @@ extension Replica {
     let isThere = try connection.run("SELECT FROM pg_namespace WHERE nspname = $1", with: [schema]).count == 1
     if !isThere { try connection.run("CREATE SCHEMA \(sql.schema)") }
     try connection.run(sql.createPosition(madeSchema: !isThere))
-  }
-
-  /// The position of an earlier version has no upstream, and numbers of tables instead of names.
-  private func extendPosition() throws {
-    guard try !positionHas(["upstream"]) else { return }
-    let position = sql.name(ReplicaNames.position)
-    try connection.run(
-      """
-      ALTER TABLE \(position) ADD COLUMN upstream text, ADD COLUMN table_names text[];
-      UPDATE \(position) SET table_names = ARRAY(SELECT relname FROM pg_class WHERE oid = ANY (tables));
-      ALTER TABLE \(position) DROP COLUMN tables
-      """)
   }
 
   private func move(to batch: Batch, replaced: Int) throws {

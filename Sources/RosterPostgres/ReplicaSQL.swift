@@ -218,18 +218,6 @@ package struct ReplicaSQL: Sendable {
     return table.primaryKey.first ?? ""
   }
 
-  /// Number of resources whose definition in the schema is another one. The server compares them as `jsonb`.
-  func differentDefinitions(_ definitions: [String: String]) -> String {
-    let values = definitions.sorted { $0.key < $1.key }.map { name, definition in
-      "(\(literal(name)), \(literal(JSONBText.sanitised(definition)))::jsonb)"
-    }
-    let known = values.isEmpty ? "SELECT NULL, NULL::jsonb WHERE false" : "VALUES \(values.joined(separator: ", "))"
-    return """
-      SELECT count(*) FROM (\(known)) v(name, definition) FULL JOIN \(name("resources")) r USING (name)
-      WHERE v.definition IS DISTINCT FROM r.definition
-      """
-  }
-
   // MARK: The transaction
 
   /// Limits of the role or the server on the time of a statement or a transaction do not suit a first copy.

@@ -69,11 +69,6 @@ package struct SnapshotExport {
     ) { $0.text(0) }
   }
 
-  /// The stored definitions, by resource.
-  package func definitions() throws -> [String: String] {
-    Dictionary(try database.definitions().map { ($0.name, $0.definition) }) { first, _ in first }
-  }
-
   /// Names of the resources that `changes` mentions after that id.
   package func changedResources(after change: Int64) throws -> Set<String> {
     Set(
