@@ -52,15 +52,15 @@ struct Session: Sendable, Equatable {
   /// Digests of the credential bytes that it began with, by file name.
   var began: [String: String]
   /// Digests of the settings that its access token was asked for with, by request; empty if they are unknown.
-  var asked: [String: String]
+  var asked: [String: String] = [:]
   var standing: Status
   var refreshToken: Secret?
   /// The access token that a refresh of `exchange` sends to be replaced; nil if it sends none.
   var renewedAccess: Secret?
-  /// A request with this refresh token brought no answer: upstream may have rotated it.
-  var isUnanswered = false
   /// The life of what renews; nil if its end is unknown.
   var renewal: RenewalPeriod?
+  /// A request with this refresh token brought no answer: upstream may have rotated it.
+  var isUnanswered = false
   /// Whether early refreshes are worth a request.
   var early = EarlyRefresh.allowed
   /// Number of passing refusals of a login with a password since the last token.
@@ -68,27 +68,7 @@ struct Session: Sendable, Equatable {
   /// The pause that the token server asked for; nil if it asked for none since the last token.
   private(set) var pause: RetryAfterHold?
   /// The uptime at which that pause ends; not stored. nil before `startPause`.
-  private var pauseEnd: Duration?
-
-  init(
-    binding: Binding, began: [String: String], asked: [String: String] = [:], standing: Status,
-    refreshToken: Secret? = nil,
-    renewedAccess: Secret? = nil, renewal: RenewalPeriod? = nil, isUnanswered: Bool = false,
-    early: EarlyRefresh = .allowed, passingRefusals: Int = 0,
-    pause: RetryAfterHold? = nil
-  ) {
-    self.binding = binding
-    self.began = began
-    self.asked = asked
-    self.standing = standing
-    self.refreshToken = refreshToken
-    self.renewedAccess = renewedAccess
-    self.renewal = renewal
-    self.isUnanswered = isUnanswered
-    self.early = early
-    self.passingRefusals = passingRefusals
-    self.pause = pause
-  }
+  var pauseEnd: Duration?
 }
 
 extension Session {

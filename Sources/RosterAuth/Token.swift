@@ -45,13 +45,7 @@ struct IssuedToken: Sendable, Equatable {
   var obtainedAt: Date?
   var expiresAt: Date?
   /// The uptime at which its life is over; not stored.
-  private var deadline: Duration?
-
-  init(access: Secret, obtainedAt: Date? = nil, expiresAt: Date? = nil) {
-    self.access = access
-    self.obtainedAt = obtainedAt
-    self.expiresAt = expiresAt
-  }
+  var deadline: Duration?
 
   /// Seconds; nil: unknown.
   fileprivate var life: Double? {

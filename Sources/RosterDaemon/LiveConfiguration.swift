@@ -163,17 +163,17 @@ final class LiveSchedule: Sendable {
 
 extension TokenSettings {
   init(_ configuration: Configuration) {
+    let auth = configuration.auth
     self.init(
-      flow: configuration.auth.flow, send: configuration.auth.send, tokenURL: configuration.resolvedTokenURL ?? "",
-      scope: configuration.auth.scope, client: configuration.auth.client, parameters: configuration.auth.parameters,
-      headers: configuration.auth.headers, earlyRefresh: configuration.auth.earlyRefresh,
+      flow: auth.flow, tokenURL: configuration.resolvedTokenURL ?? "",
       baseOrigin: Origin(url: configuration.upstream.baseURL)?.description ?? "",
       tokenOrigin: configuration.resolvedTokenURL.flatMap { Origin(url: $0) }?.description ?? "",
-      storePath: configuration.tokenStoreFile,
-      credentialsDirectory: configuration.auth.credentialsDir, retry: RetryDelays(configuration.retry),
-      timeout: configuration.auth.timeout, syncInterval: configuration.sync.interval,
-      retryInterval: configuration.sync.retryInterval,
-      exchange: configuration.exchange, assertion: configuration.auth.jwt.isSet ? configuration.auth.jwt : nil)
+      storePath: configuration.tokenStoreFile)
+    (send, scope, client, parameters, headers) = (auth.send, auth.scope, auth.client, auth.parameters, auth.headers)
+    (earlyRefresh, timeout, retry) = (auth.earlyRefresh, auth.timeout, RetryDelays(configuration.retry))
+    (syncInterval, retryInterval) = (configuration.sync.interval, configuration.sync.retryInterval)
+    credentialsDirectory = auth.credentialsDir
+    (exchange, assertion) = (configuration.exchange, auth.jwt.isSet ? auth.jwt : nil)
   }
 }
 

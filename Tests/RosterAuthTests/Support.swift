@@ -212,11 +212,13 @@ final class CredentialBox: Sendable {
 
 extension TokenSettings {
   static func sample(_ flow: Flow) -> TokenSettings {
-    TokenSettings(
+    var settings = TokenSettings(
       flow: flow, tokenURL: "https://auth.test/token", baseOrigin: "https://api.test:443",
-      tokenOrigin: "https://auth.test:443", storePath: "/nonexistent/token.json",
-      credentialsDirectory: "/etc/rosterd/credentials",
-      retry: RetryDelays(jitter: .zero), exchange: flow == .exchange ? .simplejwt : nil)
+      tokenOrigin: "https://auth.test:443", storePath: "/nonexistent/token.json")
+    settings.credentialsDirectory = "/etc/rosterd/credentials"
+    settings.retry = RetryDelays(jitter: .zero)
+    settings.exchange = flow == .exchange ? .simplejwt : nil
+    return settings
   }
 }
 

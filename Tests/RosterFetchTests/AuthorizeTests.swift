@@ -17,10 +17,12 @@ import Testing
     let folder = FileManager.default.temporaryDirectory.path + "/rosterd-authorize-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let grants = Grants()
+    var settings = TokenSettings(
+      flow: flow, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
+      tokenOrigin: "http://localhost:80", storePath: folder + "/token.json")
+    settings.send = send
     let keeper = TokenKeeper(
-      settings: TokenSettings(
-        flow: flow, send: send, tokenURL: "http://localhost/token", baseOrigin: "http://localhost:80",
-        tokenOrigin: "http://localhost:80", storePath: folder + "/token.json"),
+      settings: settings,
       credentials: { _ in .init(refreshToken: Secret("r"), accessToken: accessToken.map { Secret($0) }) },
       send: { _ in
         Response(status: 200, body: Array("{\"access_token\":\"a\(grants.next())\",\"expires_in\":\(expiresIn)}".utf8))
