@@ -16,21 +16,13 @@ struct ProcessLifetime<Value: Sendable>: Service {
     let value = Mutex<Value?>(nil)
   }
 
-  private let exit: CInt
-  private let clock: WallClock
-  private let logger: Logger
-  private let work: Work
+  /// The exit code of a stop that could not wait for everything.
+  let exit: CInt
+  let clock: WallClock
+  let logger: Logger
+  /// Calls its argument as soon as the runtime is open.
+  let work: Work
   private let state = State()
-
-  /// - Parameters:
-  ///   - exit: The exit code of a stop that could not wait for everything.
-  ///   - work: Calls its argument as soon as the runtime is open.
-  init(exit: CInt, clock: WallClock, logger: Logger, work: @escaping Work) {
-    self.exit = exit
-    self.clock = clock
-    self.logger = logger
-    self.work = work
-  }
 
   /// Returns the result of the work, which the signals ask to stop. Throws the errors of the work.
   func run(until signals: [UnixSignal]) async throws -> Value {

@@ -81,9 +81,11 @@ struct Runtime: Sendable {
       facts.conclusive?.trouble = troubles.last
       if facts.last?.id == facts.conclusive?.id { facts.last = facts.conclusive }
       let board = board(configuration, path: path, clock: clock, facts: facts) {
-        .init(
-          interval: live.configuration.sync.interval, heldUntil: gate.until(clock), budget: limits.ledger.usage,
-          certificateEnd: live.certificateEnd, secrets: live.configuration.secretPlaces)
+        var now = StatusBoard.Limits()
+        (now.interval, now.heldUntil) = (live.configuration.sync.interval, gate.until(clock))
+        (now.budget, now.certificateEnd) = (limits.ledger.usage, live.certificateEnd)
+        now.secrets = live.configuration.secretPlaces
+        return now
       }
       let reporter = Reporter(board: board, logger: logger, moved: pulse.moved, watching: watching)
       let keeper = TokenKeeper(

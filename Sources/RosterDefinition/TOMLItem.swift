@@ -20,12 +20,6 @@ package struct TOMLMembers: Sendable, Equatable {
     package var name: String
     /// The value.
     package var item: TOMLItem
-
-    /// Makes a member.
-    package init(name: String, item: TOMLItem) {
-      self.name = name
-      self.item = item
-    }
   }
 
   /// The members in the file's order.

@@ -35,23 +35,11 @@ package struct ValueType<Value: Sendable & Equatable>: Sendable {
   /// The permitted values in words.
   package let allowed: String
   /// True if an environment variable contains the bare value; other types use TOML there too.
-  package let isBare: Bool
+  package var isBare = true
   /// Throws the mistakes in a value.
   package let read: @Sendable (TOMLItem) throws(Mistakes) -> Value
   /// A value that `read` accepts again, with secrets masked.
   package let write: @Sendable (Value) -> TOMLItem
-
-  /// Makes a type.
-  package init(
-    name: String, allowed: String, isBare: Bool = true,
-    read: @escaping @Sendable (TOMLItem) throws(Mistakes) -> Value, write: @escaping @Sendable (Value) -> TOMLItem
-  ) {
-    self.name = name
-    self.allowed = allowed
-    self.isBare = isBare
-    self.read = read
-    self.write = write
-  }
 }
 
 extension ValueType {

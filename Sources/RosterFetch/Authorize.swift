@@ -40,19 +40,11 @@ private struct AuthorizedSending {
   let expired: ExpiredAnswers
   let pacer: RequestPacer?
   let next: Send
-  private var token: Token?
-  private var isFresh = false
+  var token: Token?
+  var isFresh = false
   /// The trial of a brand-new token that this request makes; nil for others.
-  private var trial: Int?
-  private var wasOutlived = false
-
-  init(
-    request: Request, keeper: TokenKeeper, logout: Set<Int>, expired: ExpiredAnswers, pacer: RequestPacer?,
-    next: @escaping Send
-  ) {
-    (self.request, self.keeper, self.logout, self.expired) = (request, keeper, logout, expired)
-    (self.pacer, self.next) = (pacer, next)
-  }
+  var trial: Int?
+  var wasOutlived = false
 
   mutating func response() async throws -> Response {
     token = try await keeper.token(inTurnOf: pacer)

@@ -42,29 +42,19 @@ package final class StatusBoard: Sendable {
 
   /// The limits between this rosterd and upstream.
   package struct Limits: Sendable {
-    var interval: Duration?
-    var heldUntil: Date?
-    var budget: (rule: RequestBudget, used: Int)?
-    var certificateEnd: Date?
-    var secrets: [TokenPlace]
+    /// Time from the end of a sync to the next.
+    package var interval: Duration?
+    /// The time before which upstream wants no request.
+    package var heldUntil: Date?
+    /// `limit.budget`, and the requests in its last window.
+    package var budget: (rule: RequestBudget, used: Int)?
+    /// Expiry of the client certificate.
+    package var certificateEnd: Date?
+    /// The places of the token and of other secrets in a request.
+    package var secrets: [TokenPlace] = []
 
-    /// No limits, unless given.
-    /// - Parameters:
-    ///   - interval: time from the end of a sync to the next.
-    ///   - heldUntil: the time before which upstream wants no request.
-    ///   - budget: `limit.budget`, and the requests in its last window.
-    ///   - certificateEnd: expiry of the client certificate.
-    ///   - secrets: the places of the token and of other secrets in a request.
-    package init(
-      interval: Duration? = nil, heldUntil: Date? = nil, budget: (rule: RequestBudget, used: Int)? = nil,
-      certificateEnd: Date? = nil, secrets: [TokenPlace] = []
-    ) {
-      self.interval = interval
-      self.heldUntil = heldUntil
-      self.budget = budget
-      self.certificateEnd = certificateEnd
-      self.secrets = secrets
-    }
+    /// No limits.
+    package init() {}
   }
 
   /// The stream of `/v1/events`.

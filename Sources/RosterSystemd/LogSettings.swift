@@ -55,7 +55,7 @@ package final class LogSettings: Sendable {
 /// The daemon's log: records with fields to the journal, or lines on stderr. Lines that stderr does not accept in
 /// time are dropped and counted.
 package func rosterLog(_ settings: LogSettings) -> Logger {
-  Logger(label: "rosterd") { _ in RecordHandler(settings, write: settings.write) }
+  Logger(label: "rosterd") { _ in RecordHandler(settings: settings, write: settings.write) }
 }
 
 /// Turns swift-log's events into records.
@@ -64,12 +64,7 @@ struct RecordHandler: LogHandler {
   let write: @Sendable (LogRecord) -> Void
   var metadata: Logger.Metadata = [:]
   var metadataProvider: Logger.MetadataProvider?
-  private var own: Logger.Level?
-
-  init(_ settings: LogSettings, write: @escaping @Sendable (LogRecord) -> Void) {
-    self.settings = settings
-    self.write = write
-  }
+  var own: Logger.Level?
 
   /// A logger that sets its own level keeps it.
   var logLevel: Logger.Level {

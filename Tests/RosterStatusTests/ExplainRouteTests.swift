@@ -70,7 +70,9 @@ import Testing
   func postponed() throws {
     let clock = ManualClock()
     let board = makeBoard(clock: clock) {
-      .init(budget: (RequestBudget(limit: 100, window: .seconds(3600)), 99))
+      var limits = StatusBoard.Limits()
+      limits.budget = (RequestBudget(limit: 100, window: .seconds(3600)), 99)
+      return limits
     }
     board.nextSync(at: clock.now + 60, isPostponed: true)
     let told = try #require(try now(makeRoutes(board)))

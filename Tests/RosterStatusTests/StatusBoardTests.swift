@@ -266,7 +266,9 @@ import Testing
   func clientCertificate() {
     let end = Date(timeIntervalSince1970: 1_800_000_000)
     let name = "rosterd_client_certificate_expiry_timestamp_seconds"
-    let board = makeBoard(clock: clock, limits: { .init(certificateEnd: end) })
+    var limits = StatusBoard.Limits()
+    limits.certificateEnd = end
+    let board = makeBoard(clock: clock, limits: { [limits] in limits })
     #expect(board.status().upstream.clientCertificate?.notAfter == end.rfc3339)
     #expect(board.metricsText().contains("\(name) 1800000000\n"))
     #expect(!makeBoard(clock: clock).metricsText().contains(name))
@@ -338,9 +340,10 @@ import Testing
   func limits() {
     let held = clock.now + 60
     let board = makeBoard(clock: clock) {
-      .init(
-        interval: .seconds(900), heldUntil: held,
-        budget: (RequestBudget(limit: 10_000, window: .seconds(86_400)), used: 4011))
+      var limits = StatusBoard.Limits()
+      (limits.interval, limits.heldUntil) = (.seconds(900), held)
+      limits.budget = (RequestBudget(limit: 10_000, window: .seconds(86_400)), used: 4011)
+      return limits
     }
     #expect(board.status().upstream.requestsPerDay == nil)
     var failed = makeReport(17, outcome: .failed)

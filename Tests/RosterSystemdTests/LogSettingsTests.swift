@@ -13,7 +13,7 @@ import Testing
   func level() {
     let log = Recorded()
     let settings = LogSettings(level: .info)
-    let logger = Logger(label: "test") { _ in RecordHandler(settings) { log.add($0) } }
+    let logger = Logger(label: "test") { _ in RecordHandler(settings: settings, write: { log.add($0) }) }
     var copy = logger
     copy[metadataKey: "sync"] = "17"
     copy.debug("1")

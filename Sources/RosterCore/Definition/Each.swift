@@ -121,10 +121,6 @@ package struct PlacedColumn: Sendable {
   /// The column that the placeholder names.
   package let column: ParentColumn
 
-  fileprivate init(key: String, entry: [String], column: ParentColumn) {
-    (self.key, self.entry, self.column) = (key, entry, column)
-  }
-
   fileprivate static func all(in text: String, at key: String, _ entry: [String] = []) -> [PlacedColumn] {
     ParentColumn.all(in: text).map { PlacedColumn(key: key, entry: entry, column: $0) }
   }
