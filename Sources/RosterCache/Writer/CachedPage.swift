@@ -95,11 +95,17 @@ extension CachedPage {
     if state == .guarded { state = .kept }
   }
 
-  static let select =
-    "SELECT id, etag, last_modified, digest, next, count, last, records, storable, highest, skipped FROM main.cache_pages"
+  private static let columns =
+    "etag, last_modified, digest, next, count, last, records, storable, highest, skipped"
+  /// The published page of list ?1 at address ?2.
+  static let selectPublished = "SELECT id, \(columns) FROM main.cache_pages WHERE list_id = ?1 AND address = ?2"
+  /// The page of `next` at place ?1, if it was read by question ?2.
+  static let selectKept =
+    "SELECT place, \(columns), received, answered FROM next.page WHERE place = ?1 AND coalesce(question, 0) = ?2"
 
-  init(row: Row, _ address: String) {
-    state = .published
+  /// - Parameter row: of `selectPublished`, otherwise of `selectKept`.
+  init(row: Row, _ address: String, state: State = .published) {
+    self.state = state
     place = row.integer(0)
     self.address = address
     validator = Validator(etag: row.optionalText(1), lastModified: row.optionalText(2))
@@ -111,23 +117,7 @@ extension CachedPage {
     storable = row.int(8)
     highest = row.optionalText(9)
     skipped = row.int(10)
-  }
-
-  init(_ facts: StagedPage, at place: Int64, isGuarded: Bool) {
-    state = isGuarded ? .guarded : .kept
-    self.place = place
-    address = facts.address ?? ""
-    validator = facts.validator
-    digest = facts.digest
-    next = facts.next
-    count = facts.count
-    last = facts.last
-    records = facts.records
-    storable = facts.storable
-    skipped = facts.skipped
-    receivedAt = facts.receivedAt
-    highest = facts.since?.highest
-    answered = facts.since?.answered
+    if state != .published { (receivedAt, answered) = (row.date(11), row.optionalDate(12)) }
   }
 }
 

@@ -18,7 +18,7 @@ extension Cache {
     _ resource: String, in place: ListPlace = ListPlace(), addresses: [String]
   ) throws -> [String: CachedPage] {
     if pull.isFresh { return [:] }
-    return try performPull("read what is known of pages") { database, file in
+    return try performPull("read what is known of pages") { database, _ in
       let index = try self.index(of: resource)
       let published = try publishedPages(of: resource, place, in: database)
       let isWhole = try !isIncremental(index, list: place.number, in: database)
@@ -31,16 +31,19 @@ extension Cache {
         entries?.bind(2, place.number)
         var found: [String: CachedPage] = [:]
         found.reserveCapacity(addresses.count)
-        let look = try database.statement("\(CachedPage.select) WHERE list_id = ?1 AND address = ?2")
+        let look = try database.statement(CachedPage.selectPublished)
         for address in addresses {
           entries?.bind(3, address)
           defer { entries?.reset() }
           let entry = try entries?.step() == true ? entries?.row : nil
           if let place = entry?.optionalInteger(0) {
-            let page = try file.page(at: place)
+            let state = entry?.int(1) == 0 ? CachedPage.State.kept : .guarded
+            let page = try database.first(CachedPage.selectKept, .integer(place), .integer(question)) {
+              CachedPage(row: $0, address, state: state)
+            }
             // The page was read by another question, and may lack what this question looks for.
-            guard page.since?.question ?? 0 == question else { continue }
-            found[address] = CachedPage(page, at: place, isGuarded: entry?.int(1) != 0)
+            guard let page else { continue }
+            found[address] = page
           } else if let published {
             look.bind(1, published)
             look.bind(2, address)

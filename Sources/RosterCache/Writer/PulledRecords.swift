@@ -15,6 +15,8 @@ struct PulledRecords: ~Copyable {
   var decoder: RecordDecoder
   /// Number of the current page; 0 for an answer.
   private(set) var number = 0
+  /// Place of the current page or answer in `next`.
+  private(set) var at: Int64 = 0
 
   private let data: PullData
   private let scope: ListScope
@@ -74,7 +76,7 @@ struct PulledRecords: ~Copyable {
     if data.interruption.isWanted { throw CancellationError() }
     let facts = try data.file.page(at: at)
     try decoder.begin(data.file.body(at: at), at: facts.recordsAt, mayLack: facts.rejectsOfUnknownKey > 0)
-    self.number = number
+    (self.number, self.at) = (number, at)
     (start, rejectsLeft, hasTotal) = (facts.recordsAt, facts.rejects, facts.count != nil)
     place = KeyPlace(page: number)
     return facts

@@ -233,12 +233,11 @@ struct ResourcePublication {
         }
       }
       if isHeldBack { continue }
-      // A page with a record of a later window must be written again when that window has lost it.
-      var facts = facts
-      if isOwnedByLater { (facts.digest, facts.validator) = (0, Validator()) }
       // The next pull must ask for its keys again if one of them could not be asked for. The same holds if a
       // record may change again within the same time stamp.
-      if !found.isAsked || (decision.isSettled && isSettled(facts)) { try pages.write(facts, pulled.number) }
+      guard !found.isAsked || (decision.isSettled && isSettled(facts)) else { continue }
+      // A page with a record of a later window must be written again when that window has lost it.
+      try pages.write(at: pulled.at, number: pulled.number, isDoubted: isOwnedByLater)
     }
   }
 
@@ -424,33 +423,27 @@ private struct PageRows {
     self.database = database
     self.scope = scope
     self.list = list
-    let columns = [
-      "list_id", "address", "number", "etag", "last_modified", "next", "count", "last", "records", "storable",
-      "rejects", "unknown", "skipped", "digest", "keys", "rejected_keys", "skipped_keys", "kind", "highest",
-    ]
-    let marks = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-    let updated = columns.dropFirst(2)
+    let updated = ["number", "kind"] + StagedPage.published
     let updates = updated.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     // The body may be the same and not the total in a header, or the keys that a parent's value skips.
     let differ = updated.map { "\($0) IS NOT excluded.\($0)" }
+    let doubted = ["etag": "NULL", "last_modified": "NULL", "digest": "0"]
+    let values = StagedPage.published.map { name in doubted[name].map { "iif(?4, \($0), \(name))" } ?? name }
+    // OR FAIL: SQLite would otherwise copy each page of the file that the statement writes.
     upsert = try database.statement(
       """
-      INSERT INTO main.cache_pages(\(columns.joined(separator: ", "))) VALUES (\(marks))
+      INSERT OR FAIL INTO main.cache_pages(list_id, address, \(updated.joined(separator: ", ")))
+      SELECT ?1, address, ?2, address >= ?5 AND address < ?6, \(values.joined(separator: ", "))
+      FROM next.page WHERE place = ?3
       ON CONFLICT (list_id, address) DO UPDATE SET \(updates) WHERE \(differ.joined(separator: " OR "))
       """)
   }
 
-  func write(_ facts: StagedPage, _ number: Int) throws {
-    upsert.bind(15, blob: facts.keys)
-    upsert.bind(16, blob: facts.rejectedKeys)
-    upsert.bind(17, blob: facts.skippedKeys)
-    upsert.bind(18, Value(facts.address?.hasPrefix(Resource.incrementalPrefix) == true))
-    upsert.bind(19, Value(facts.since?.highest))
+  /// - Parameter isDoubted: True if the page must be transferred and read again when it is next due.
+  func write(at place: Int64, number: Int, isDoubted: Bool) throws {
     try upsert.run([
-      .integer(list.id), Value(facts.address), Value(number), Value(facts.validator.etag),
-      Value(facts.validator.lastModified), Value(facts.next), Value(facts.count.map(Int64.init)),
-      Value(facts.last.map(Int64.init)), Value(facts.records), Value(facts.storable), Value(facts.rejects),
-      Value(facts.rejectsOfUnknownKey), Value(facts.skipped), .integer(facts.digest),
+      .integer(list.id), Value(number), .integer(place), Value(isDoubted), .text(Resource.incrementalPrefix),
+      .text("since!"),
     ])
   }
 

@@ -55,10 +55,13 @@ struct StagedPage {
     kinds BLOB
     """
 
-  private static let names = """
-    received, etag, last_modified, next, count, last, records, storable, rejects, unknown, skipped, records_at,
-    digest, keys, rejected_keys, skipped_keys, question, answered, highest, marks, kinds
-    """
+  private static let names = columns.split(separator: ",").compactMap { $0.split(whereSeparator: \.isWhitespace).first }
+    .joined(separator: ", ")
+  /// The columns that `cache_pages` has of a published page.
+  static let published = [
+    "etag", "last_modified", "next", "count", "last", "records", "storable", "rejects", "unknown", "skipped", "digest",
+    "keys", "rejected_keys", "skipped_keys", "highest",
+  ]
 
   static let insert = """
     INSERT OR REPLACE INTO next.page(resource, list, address, number, position, sync, \(names))
