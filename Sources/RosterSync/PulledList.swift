@@ -13,7 +13,7 @@ struct PulledList: Sendable {
   /// The list of a child; the only list of a resource by default.
   private(set) var place = ListPlace()
   /// True for a list of a child.
-  var isChild: Bool { place.number != 0 }
+  var isChild: Bool { !place.isRoot }
   /// The mark or delta token that an incremental pull starts from; nil if the list is pulled whole.
   private(set) var start: SinceStart?
   /// The mark of a child's list when the sync began.

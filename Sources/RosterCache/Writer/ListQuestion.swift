@@ -42,7 +42,7 @@ struct ListQuestions {
   /// Digest of the question of a list: that of `since`, with the values of `columns`. 0 without both.
   /// - Parameter list: number of the list; 0 for the only list of a resource.
   func digest(list: Int64) throws -> Int64 {
-    if columns.isEmpty || list == 0 { return common }
+    if columns.isEmpty { return common }
     return digest(facts: try listText("facts", of: list))
   }
 
@@ -58,7 +58,7 @@ struct ListQuestions {
   /// changes with these columns, so that its earlier pages do not belong to it any more.
   func keptDigest(list: Int64, changed: [String]) throws -> Int64 {
     let question = try digest(list: list)
-    if list == 0 || changed.isEmpty { return question }
+    if changed.isEmpty { return question }
     return digest.ofQuestion("\(question) \(try listText("asked", of: list))")
   }
 

@@ -71,7 +71,7 @@ extension Cache {
   /// Keeps transferred pages with one append. A page replaces an earlier page of the same address.
   package func append(_ pages: [PageBody]) throws {
     guard !pages.isEmpty else { return }
-    for page in pages where page.place.number == 0 { pull.compared[page.resource] = nil }
+    for page in pages where page.place.isRoot { pull.compared[page.resource] = nil }
     try performPull("keep pulled pages") { database, file in
       try database.transaction("BEGIN") {
         try file.stores(for: begun)
@@ -99,7 +99,7 @@ extension Cache {
     guard !pages.isEmpty else { return }
     var pages = pages
     if pull.ignoresValidators(of: resource) { for index in pages.indices { pages[index].validator = Validator() } }
-    if place.number == 0 { pull.compared[resource] = nil }
+    if place.isRoot { pull.compared[resource] = nil }
     let list = place.number
     try performPull("keep pulled pages") { database, file in
       let index = try self.index(of: resource)
@@ -172,7 +172,7 @@ extension Cache {
   /// - Parameter keepsPublished: True if published pages may still be confirmed: only the question was wrong.
   package func discard(_ resource: String, in place: ListPlace? = nil, keepsPublished: Bool = false) throws {
     // The only list of a resource is the resource.
-    let place = place.flatMap { $0.number == 0 ? nil : $0 }
+    let place = place.flatMap { $0.isRoot ? nil : $0 }
     pull.compared[resource] = nil
     if !keepsPublished {
       if let place { pull.forgottenLists.insert(place.number) } else { pull.forgotten.insert(resource) }

@@ -216,6 +216,9 @@ package struct ListPlace: Sendable, Hashable {
   /// Record id of the parent; 0 for the only list of a resource.
   package var parent: Int64 = 0
 
+  /// True for the only list of a resource.
+  package var isRoot: Bool { number == 0 }
+
   /// The only list of a resource.
   package init() {}
 

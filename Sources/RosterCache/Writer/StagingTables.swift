@@ -98,7 +98,7 @@ enum StagingTables {
 
   /// A list of a child whose pages are stored.
   static func add(_ place: ListPlace, of index: Int, in database: Database) throws {
-    if place.number == 0 { return }
+    if place.isRoot { return }
     try database.run(
       "INSERT OR IGNORE INTO next.list(id, resource, path) VALUES (?1, ?2, ?3)", .integer(place.number), Value(index),
       .text(place.path))
@@ -106,7 +106,6 @@ enum StagingTables {
 
   /// The same for a list that gets other pages than those of an earlier pull that has ended.
   static func reopen(_ place: ListPlace, of index: Int, in database: Database) throws {
-    if place.number == 0 { return }
     try add(place, of: index, in: database)
     try database.run("UPDATE next.list SET asked = NULL WHERE id = ?1 AND asked IS NOT NULL", .integer(place.number))
   }
