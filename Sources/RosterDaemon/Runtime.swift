@@ -270,8 +270,7 @@ extension Configuration {
 /// the first one. Throws a Failure if the cache exists and cannot be read. Never creates `-wal` or `-shm`.
 package func requestsOfLastSync(cachePath path: String) throws -> (all: Int, costs: [String: PullCost])? {
   guard let reader = try reader(path), let requests = try reader.requests() else { return nil }
-  // A cache of an earlier version does not know the requests of a resource.
-  return (requests, (try? reader.pullCosts()) ?? [:])
+  return (requests, try reader.pullCosts())
 }
 
 private func reader(_ path: String) throws -> CacheReader? {

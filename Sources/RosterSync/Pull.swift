@@ -80,8 +80,6 @@ final class Pull: Sendable {
   ) async {
     do {
       let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: cache)
-      if known == nil, work.lists[job.list]?.isAfterEmpty == true { work.plan.wasLonger(job.list) }
-      work.lists[job.list]?.isAfterEmpty = false
       if let known, let receivedAt = answerToTakeOver(known[0], job: job, of: list, in: work.plan) {
         work.note(isResumed: true, list: job.list)
         work.lists[job.list]?.uses(answerOf: receivedAt)
@@ -366,7 +364,6 @@ extension Pull {
     if let answered { facts.answered = answered }
     let now = clock.now()
     guard try work.plan.came(job, facts: facts, from: source, digest: known[0].digest, links: links) else { return }
-    work.lists[job.list]?.isAfterEmpty = known[0].state == .published && facts.records == 0
     for (resource, page) in zip(list.resources, known) {
       work.queue.add(
         resource, of: list.place,

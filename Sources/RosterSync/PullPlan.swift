@@ -85,8 +85,6 @@ package struct PullPlan: Sendable {
     var isTokenForgotten = false
     /// True if it refused the first page of a pull from a mark.
     var isStartRefused = false
-    /// True if the list goes on after an unchanged empty page that was its end.
-    var isLonger = false
     /// True if the only page is full and has no next value, without another sign of the end.
     var lacksNext = false
     /// The number of records on the longest page that a page with records follows; 0 without such a page.
@@ -293,9 +291,6 @@ package struct PullPlan: Sendable {
     }
   }
 
-  /// Call this if the list goes on after an unchanged empty page that was its end.
-  mutating func wasLonger(_ list: Int) { change(list) { $0.isLonger = true } }
-
   /// Call this after a final failure: no more pages are requested.
   package mutating func failed() {
     inFlight -= 1
@@ -320,7 +315,7 @@ package struct PullPlan: Sendable {
       ending: list.ending, answered: list.answered, hasPages: list.pages > 0, hasSeveralPages: list.pages > 1,
       isTotalPassed: list.isTotalPassed,
       isScroll: list.isScroll, isLacking: list.isLacking, isEndDoubtful: list.isEndDoubtful,
-      isStartRefused: list.isStartRefused, isLonger: list.isLonger, lacksNext: list.lacksNext,
+      isStartRefused: list.isStartRefused, lacksNext: list.lacksNext,
       shortenedTo: list.paging.isShortened(to: list.longest) ? list.longest : nil)
   }
 
@@ -363,8 +358,6 @@ package struct PullOutcome: Sendable, Equatable {
   var isEndDoubtful = false
   /// True if it refused the first page of an incremental pull from a mark.
   var isStartRefused = false
-  /// True if the list goes on after an unchanged empty page that was its end in an earlier sync.
-  var isLonger = false
   /// True if the only page is full and has no next value, without another sign of the end.
   var lacksNext = false
   /// The number of records on the longest page, if all pages have fewer than `size` and upstream alone knew where the

@@ -118,9 +118,6 @@ struct OpenList {
   var serverError: Failure?
   /// Time of the oldest answer that the list consists of; nil before the first one.
   private(set) var earliestReceivedAt: Date?
-  /// True if its last page is published, unchanged and empty. An earlier version ended the list there if the next page
-  /// is not known.
-  var isAfterEmpty = false
   private var pages: [[String: CachedPage]] = []
   private var end = 0
 

@@ -411,7 +411,6 @@ package actor Sync {
       logger.warning("\(emptied.complaint)", metadata: ["resource": "\(found.resource)"])
     }
     reportRepeats(found)
-    reportLonger(found)
   }
 
   /// Reports duplicate keys in chains that were pulled whole. They may be a sign of a wrong key.
@@ -425,19 +424,6 @@ package actor Sync {
         \(records) the key of another one, and the last one of each key counts: \
         if they are different records, correct key of [resource.\(found.resource)]
         """, metadata: ["resource": "\(found.resource)"])
-    }
-  }
-
-  /// Reports lists that go on after an unchanged page that was their end: an earlier version ended each list at an
-  /// empty page.
-  private func reportLonger(_ found: [ResourceComparison]) {
-    let names = Set(found.map(\.resource))
-    for (list, outcome) in zip(lists, pulled) where outcome.isLonger && names.contains(list.resources[0]) {
-      logger.notice(
-        """
-        the list was over at an empty page, whose answer has a sign that more pages follow: it goes on from now on; \
-        if an empty page ends it, set pages.empty = "end"
-        """, metadata: ["resource": "\(list.resources[0])"])
     }
   }
 

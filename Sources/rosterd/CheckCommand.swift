@@ -37,9 +37,7 @@ struct CheckCommand: ParsableCommand {
     let inline = configuration.resources.filter(\.hasOwnRecords)
     let asked = configuration.resources.filter { !$0.hasOwnRecords }
     let costs = asked.compactMap { resource in last?.costs[resource.name].map { ResourceCost(resource, cost: $0) } }
-    // A cache of an earlier version knows the requests of no resource.
-    let isDetailed = last?.costs.isEmpty != true
-    let others = isDetailed ? asked.filter { last?.costs[$0.name] == nil } : []
+    let others = asked.filter { last?.costs[$0.name] == nil }
     let names = Set(configuration.resources.map(\.name))
     let hasRemoved = last.map { !names.isSuperset(of: $0.costs.keys) } ?? false
     let requests = last.map { last in inline.reduce(last.all) { $0 - (last.costs[$1.name]?.whole ?? 0) } }
