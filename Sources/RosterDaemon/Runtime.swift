@@ -126,7 +126,12 @@ struct Runtime: Sendable {
       cachePath: path,
       config: .init(path: configuration.path, loadedAt: clock.now().rfc3339), flow: configuration.auth.flow.rawValue,
       clock: clock, cache: facts, last: facts.last, limits: limits)
-    if let unit = configuration.path.flatMap({ Defaults.system.unit(ofFile: $0) }) { board.runs(as: unit) }
+    if let unit = configuration.path.flatMap({ Defaults.system.unit(ofFile: $0) }) {
+      board.runs(as: unit)
+    } else if ProcessInfo.processInfo.environment["MANAGERPID"] != nil {
+      // A user's own service manager sets it for its services (systemd.exec(5)).
+      board.runs(as: "rosterd", isOfUser: true)
+    }
     return board
   }
 

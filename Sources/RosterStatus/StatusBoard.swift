@@ -26,6 +26,7 @@ package final class StatusBoard: Sendable {
     var standsSince: Date?
     /// The systemd unit of this process, without `.service`.
     var unit = "rosterd"
+    var isUserUnit = false
     /// The failure that refused the last reload; nil if the configuration file did, or if no reload was refused.
     var refusal: Failure?
     /// Why the client certificate could not be read before the last sync; nil if it could.
@@ -209,7 +210,8 @@ package final class StatusBoard: Sendable {
   package func configured(by path: String?) { change { $0.config.path = path } }
 
   /// Sets the systemd unit of this process, without `.service`, for the advice in explanations.
-  package func runs(as unit: String) { change { $0.unit = unit } }
+  /// - Parameter isOfUser: true if a user's own service manager runs it.
+  package func runs(as unit: String, isOfUser: Bool = false) { change { ($0.unit, $0.isUserUnit) = (unit, isOfUser) } }
 
   /// Sets the failure that refused a reload; nil if the configuration file did. Call this before the event.
   package func refuses(by failure: Failure?) { change { $0.refusal = failure } }
@@ -290,7 +292,7 @@ extension StatusBoard {
     situation.config = (status.config.path, status.config.lastError)
     situation.refusal = state.refusal
     situation.certificate = state.config.lastError == nil ? state.certificateFailure : nil
-    situation.unit = state.unit
+    (situation.unit, situation.isUserUnit) = (state.unit, state.isUserUnit)
     situation.secrets = limits().secrets
     return situation
   }

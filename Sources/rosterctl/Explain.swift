@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import RosterCache
 import RosterCore
 import RosterStatusClient
@@ -64,6 +65,7 @@ struct Explain: AsyncParsableCommand {
     situation.silence = silence
     situation.failed = failed
     situation.unit = unit ?? situation.unit
+    situation.isUserUnit = unit == nil && geteuid() != 0
     return situation
   }
 

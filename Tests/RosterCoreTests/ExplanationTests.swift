@@ -361,6 +361,17 @@ import Testing
     #expect(Explanation(alone).todo.contains("getent hosts up.example. If a daemon should run"))
   }
 
+  @Test("The commands for a user's own service name the user's service manager")
+  func userService() {
+    var alone = situation(failure(.unreachable, reason: .dns))
+    alone.silence = Failure(.noDaemon, step: "ask the daemon", subject: "/s", cause: "no daemon answers")
+    alone.isUserUnit = true
+    let todo = Explanation(alone).todo
+    #expect(todo.contains("systemctl --user start rosterd. ") && todo.contains("journalctl --user -u rosterd says why"))
+    alone.config.lastError = "sync.interval is too short"
+    #expect(Explanation(alone).todo.contains(", then systemctl --user reload rosterd."))
+  }
+
   @Test("47: a failed service comes first, before the older trouble of the cache")
   func failedService() {
     var alone = situation(failure(.unreachable, reason: .connection))

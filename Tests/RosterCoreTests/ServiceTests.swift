@@ -20,6 +20,16 @@ struct ServiceTests {
     #expect(advice.contains(place))
   }
 
+  @Test("A user's own service reads no files of the package, and its manager reloads it")
+  func ofUser() throws {
+    let service = try #require(ServiceCredentials(directory: "/run/user/1000/credentials/rosterd.service"))
+    #expect(service.source(of: "password") == nil)
+    #expect(
+      service.advice("put a valid password", for: ["password"])
+        == "put a valid password where LoadCredential= of rosterd.service names it, then "
+        + "systemctl --user reload-or-restart rosterd")
+  }
+
   @Test(
     "47: a folder that systemd did not make belongs to no service",
     arguments: ["", "/etc/rosterd", "/srv/x.service"])

@@ -74,7 +74,9 @@ extension Diagnosis {
       "{resource}": resource ?? "NAME", "{file}": file ?? "the file", "{unit}": situation.unit,
       "{config}": situation.config.path ?? "/etc/rosterd/rosterd.toml",
     ]
-    return words.reduce(text) { $0.replacing($1.key, with: $1.value) }
+    let managers = situation.isUserUnit ? ["systemctl ", "journalctl "] : []
+    let commands = managers.reduce(text) { $0.replacing($1, with: "\($1)--user ") }
+    return words.reduce(commands) { $0.replacing($1.key, with: $1.value) }
   }
 
   /// The arguments of curl for a request. Its secrets are placeholders, which the user replaces.

@@ -28,6 +28,8 @@ package struct Situation: Sendable {
   package var failed: ServiceFailure?
   /// The systemd unit of the daemon, without `.service`.
   package var unit = "rosterd"
+  /// True if a user's own service manager runs the unit (`systemctl --user`).
+  package var isUserUnit = false
   /// Without a daemon: the sync whose row has no end, if its process may still run.
   package var unfinished: SyncRecord?
   /// The last sync, if it was cancelled or killed after the one with the trouble.

@@ -86,7 +86,11 @@ package struct ServiceCredentials: Sendable, Equatable {
     let parts = directory.split(separator: "/")
     guard let unit = parts.last, unit.hasSuffix(Self.suffix), parts.dropLast().last == "credentials" else { return nil }
     self.unit = String(unit)
+    isOfUser = directory.hasPrefix("/run/user/")
   }
+
+  /// True if a user's own service manager made the folder. It does not read the package's credential files.
+  private let isOfUser: Bool
 
   /// The unit without `.service`.
   package var name: String { String(unit.dropLast(Self.suffix.count)) }
@@ -108,11 +112,12 @@ package struct ServiceCredentials: Sendable, Equatable {
     let encrypted = credentials.compactMap(encryptedSource(of:)).joined(separator: " and ")
     let place =
       sources.isEmpty ? "where LoadCredential= of \(unit) names it" : "into \(sources) (encrypted: \(encrypted))"
-    return "\(put) \(place), then systemctl reload-or-restart \(name)"
+    return "\(put) \(place), then systemctl \(isOfUser ? "--user " : "")reload-or-restart \(name)"
   }
 
   /// The name in LoadCredential= of rosterd.service, rosterd@.service and the example rosterd-sync.service.
   private func identifier(of credential: String) -> String? {
+    if isOfUser { return nil }
     if ["rosterd", "rosterd-sync"].contains(name) { return "rosterd.\(credential)" }
     guard name.hasPrefix("rosterd@") else { return nil }
     return "rosterd.\(name.dropFirst("rosterd@".count)).\(credential)"
