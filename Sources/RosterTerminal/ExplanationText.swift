@@ -29,7 +29,7 @@ package struct ExplanationText: Sendable {
     return mark.toned(tone, colour: colour) + " " + state.toned(.strong, colour: colour) + head + place + "\n"
       + layout.row("what", times(explanation.what)) + layout.row("readers", times(explanation.readers))
       + layout.row("concerned", lines: concerned) + layout.row("to do", times(explanation.todo))
-      + layout.row("next sync", explanation.nextAt.map { clock($0) + ago($0) })
+      + layout.row("next sync", explanation.nextAt.map { clock($0) + ago($0) + explanation.state.limitOfNextSync })
   }
 
   /// The time of day, `08:02:13 UTC`; with its date if that is another day.

@@ -147,7 +147,8 @@ package struct StatusText: Sendable {
   }
 
   private var next: String? {
-    sync.nextAt.flatMap(ages.due).flatMap { told.has("next sync \($0)") ? nil : $0 }
+    guard let due = sync.nextAt.flatMap(ages.due), !told.has("next sync \(due)") else { return nil }
+    return due + (daemon?.state.limitOfNextSync ?? "")
   }
 
   private var config: String? {

@@ -18,6 +18,16 @@ import Testing
     return Explanation(situation)
   }
 
+  @Test("The next sync of an ended session makes no request without another credential")
+  func endedSession() throws {
+    var explanation = explanation
+    explanation.state = .unauthorized
+    let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))
+    #expect(
+      ExplanationText(explanation, now: now).text(width: 120).hasSuffix(
+        "(in 14 min), without a request unless a credential file has changed\n"))
+  }
+
   @Test("The first line names the cache if it is given")
   func cache() throws {
     let now = try #require(Date(rfc3339: "2026-11-21T05:20:04.000Z"))

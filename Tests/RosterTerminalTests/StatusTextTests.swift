@@ -53,6 +53,15 @@ import Testing
         "daemon  rosterd 0.2.0, pid 4711, up 5 min; rosterctl is \(rosterdVersion): restart rosterd\n"))
   }
 
+  @Test("The next sync of an ended session makes no request without another credential")
+  func endedSession() {
+    var status = status
+    status.state = .unauthorized
+    #expect(
+      StatusText(status, width: 120).text.contains(
+        "next sync  in 14 min 57 s, without a request unless a credential file has changed\n"))
+  }
+
   @Test("rosterctl status prints the requests a day, the rest of the budget, and the time that upstream asked for")
   func upstream() {
     var status = status

@@ -245,6 +245,7 @@ def unauthorized(program, folder, driver, pictures):
             browser.picture(pictures / f"unauthorized-{width}.png")
             # The cause is the headline; the steps are in its explanation.
             text = " ".join(browser.text(part) for part in ["#sentence", "#why", "#told"])
+            assert "unless a credential file has changed" in browser.text("#next-more"), browser.text("#next-more")
             assert text.count("invalid_grant") == 1 and text.count("--retry-session") == 1, text
             cut = browser.run("""return [...document.querySelectorAll('#sentence, #why li, #told')]
                 .filter((one) => one.scrollHeight > one.clientHeight + 1).map((one) => one.innerText)""")

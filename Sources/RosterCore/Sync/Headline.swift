@@ -57,6 +57,13 @@ package struct Headline: Sendable, Equatable {
   }
 }
 
+extension DaemonStatus.State {
+  /// The limit of the next sync in this state, for people; empty without one.
+  package var limitOfNextSync: String {
+    self == .unauthorized ? ", without a request unless a credential file has changed" : ""
+  }
+}
+
 extension DaemonStatus {
   /// The activity of rosterd, or the data that readers see; nil if the reason says all.
   fileprivate func activity(_ times: Headline.Times) -> [String]? {

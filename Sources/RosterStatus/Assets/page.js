@@ -229,6 +229,8 @@ function due(time) {
   return left > 0 ? `in ${counting(left + 1)}` : left > -2 ? "now" : `due for ${counting(-left)}`;
 }
 
+const nextLimit = ", without a request unless a credential file has changed";
+
 function drawFacts() {
   const { cache, sync, token, upstream, config } = status;
   const { verified_at: verified, published_at: published, snapshot, wal_bytes: wal } = cache;
@@ -242,7 +244,7 @@ function drawFacts() {
     `at ${at(verified)}${published < verified ? `; changed ${at(published)}` : ""}`);
   fact("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned",
     upstream.held_until ? `upstream wants no request before ${at(upstream.held_until)}`
-      : sync.next_at ? `at ${at(sync.next_at)}` : "");
+      : sync.next_at ? `at ${at(sync.next_at)}${status.state === "unauthorized" ? nextLimit : ""}` : "");
   fact("records", grouped(cache.records), `${many(cache.resources.length, "resource")}, ${many(cache.pages, "page")}`);
   drawRequests(upstream);
   if (token.flow === "none") fact("token", "none needed", "auth.flow is none");
