@@ -23,15 +23,34 @@ struct GrowthTests {
     #expect(Double(many) / Double(few) < Self.limit, "\(few) steps, and \(many) for 4 times as many records")
   }
 
+  @Test("5: an unchanged sync looks at no record to find lists that are cut", arguments: [false, true])
+  func cutLists(isText: Bool) async throws {
+    func steps(_ place: JSONPointer) async throws -> Int {
+      var resource = GrowthKind.unchanged.resource(isText: isText, isAfter: true)
+      resource.lists[0].at = place
+      return try await Self.steps(.unchanged, of: resource, count: Self.count)
+    }
+    // Only a list inside of an object has members beside it.
+    let (nested, flat) = (try await steps(at("more", "tags")), try await steps(at("tags")))
+    #expect(nested - flat < Self.count, "\(nested) steps, and \(flat) for a list that nothing is beside")
+  }
+
   private static func steps(_ kind: GrowthKind, isText: Bool, count: Int) async throws -> Int {
+    try await steps(
+      kind, from: kind.resource(isText: isText, isAfter: false), of: kind.resource(isText: isText, isAfter: true),
+      count: count)
+  }
+
+  private static func steps(
+    _ kind: GrowthKind, from before: Resource? = nil, of resource: Resource, count: Int
+  ) async throws -> Int {
     let folder = Folder()
-    let before = kind.resource(isText: isText, isAfter: false)
+    let before = before ?? resource
     if kind != .first {
       let cache = try await folder.define([before])
       _ = try await cache.mirror(before, pages: kind.before(count).pages)
       await cache.close()
     }
-    let resource = kind.resource(isText: isText, isAfter: true)
     let cache = try await folder.define([resource])
     let steps = Steps()
     await cache.count(steps)

@@ -98,8 +98,8 @@ extension SnapshotPublication {
     for index in publication.family.descending {
       record.changed += try publication.noteStaying(index)
     }
-    try publication.noteCutLists(in: &record)
     try waiting.drop(defined.aside, in: database)
+    try publication.noteCutLists(in: &record)
     try writeTrust()
     if defined.endsFeed, hadSnapshot { try database.renewFeed() }
     record.outcome = isNew || defined.isNew || !hadSnapshot ? .published : .unchanged
