@@ -33,14 +33,18 @@ struct CompiledFieldTree: ~Copyable {
     var columns: UnsafeMutableBufferPointer<Column>
     var ways: UnsafeMutableBufferPointer<Int32>
     var isBare: Bool
+    /// Index of the list with the elements; nil for a record.
+    var list: Int?
   }
 
   struct Column {
     var node: Int32
     var type: Resource.ColumnType
     var isNullable: Bool
-    /// True if a text of digits is a number: no column of another type is at the same place.
-    var readsDigits: Bool
+    /// True if another written form of a number or flag is read: no column of another type is at the same place.
+    var readsForms: Bool
+    /// True if the column has values that mean null.
+    var hasNulls: Bool
   }
 
   let steps: UnsafeMutableBufferPointer<Step>
@@ -68,10 +72,11 @@ struct CompiledFieldTree: ~Copyable {
     }
     slots = .allocate(capacity: nodes.count)
     slots.initialize(repeating: .absent)
-    record = Row(plan.record, columns: plan.resource.columns, slots: slots)
+    record = Row(plan.record, columns: plan.resource.columns, list: nil, slots: slots)
     rows = .allocate(capacity: plan.lists.count)
     for (index, list) in plan.lists.enumerated() {
-      rows.initializeElement(at: index, to: Row(list.row, columns: plan.resource.lists[index].columns, slots: slots))
+      let columns = plan.resource.lists[index].columns
+      rows.initializeElement(at: index, to: Row(list.row, columns: columns, list: index, slots: slots))
     }
     fillTables(nodes)
   }
@@ -201,8 +206,9 @@ extension UnsafeBufferPointer<UInt8> {
 
 extension CompiledFieldTree.Row {
   fileprivate init(
-    _ plan: RowPlan, columns: [Resource.Column], slots: UnsafeMutableBufferPointer<JSONSlice>
+    _ plan: RowPlan, columns: [Resource.Column], list: Int?, slots: UnsafeMutableBufferPointer<JSONSlice>
   ) {
+    self.list = list
     root = plan.root
     nodes = slots.extracting(plan.nodes)
     self.columns = .allocate(capacity: columns.count)
@@ -212,7 +218,9 @@ extension CompiledFieldTree.Row {
         at: index,
         to: CompiledFieldTree.Column(
           node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable,
-          readsDigits: columns.allSatisfy { $0.at != column.at || $0.type.isWhole }))
+          readsForms: (column.type.isNumber || column.type.form == .flag)
+            && columns.allSatisfy { $0.at != column.at || $0.type == column.type },
+          hasNulls: !column.nulls.isEmpty))
     }
     ways = .allocate(capacity: plan.ways.count)
     _ = ways.initialize(from: plan.ways.map(Int32.init))

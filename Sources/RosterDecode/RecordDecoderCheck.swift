@@ -25,10 +25,17 @@ extension RecordDecoder {
     guard root.kind.isObject || root.kind == .null else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }
     guard root.kind.isObject else { return .rejected(.notAnObject) }
-    readDigits(tree.record)
+    readForms(tree.record)
     if let fault = keyFault ?? rowFault() { return .rejected(fault) }
     if let fault = listFault() { return .rejected(fault) }
+    if isDetail, isBlank { return .rejected(.blankDetail) }
     return scanner.deepest - level > RecordPlan.deepest ? .rejected(.tooDeep) : .storable
+  }
+
+  /// True if a record lacks all members that the definition names, of which there are several.
+  private var isBlank: Bool {
+    let nodes = Set(tree.record.columns.map { Int($0.node) } + plan.lists.map(\.node))
+    return nodes.count > 1 && nodes.allSatisfy { slots[$0].kind == .absent }
   }
 
   var keySlice: JSONSlice { slots[keyNode] }
@@ -122,7 +129,7 @@ extension RecordDecoder {
       row.nodes.update(repeating: .absent)
       try readField(row.root)
     }
-    readDigits(row)
+    readForms(row)
   }
 
   /// A list that may be one element without brackets.
@@ -137,42 +144,6 @@ extension RecordDecoder {
     let row = tree.rows[list]
     try readElement(row)
     listFaults[list] = fault(row)
-  }
-
-  /// Reads texts of digits in integer columns as the numbers that they write (protobuf JSON), and fractions of zero as
-  /// whole numbers. Conditions have seen the original values.
-  @inline(__always)
-  private func readDigits(_ row: CompiledFieldTree.Row) {
-    for column in row.columns where column.readsDigits {
-      let slice = slots[Int(column.node)]
-      guard let digits = digits(slice) else { continue }
-      slots[Int(column.node)] = JSONSlice(digits.lowerBound, end: digits.upperBound, kind: .integer)
-    }
-  }
-
-  /// The place of the digits of a text or fraction that writes a whole number; nil for other values.
-  private func digits(_ slice: JSONSlice) -> Range<Int>? {
-    switch slice.kind {
-    case .string: isInteger(bytes[slice.content]) ? slice.content : nil
-    case .escapedString: isInteger(Array(JSONEscapes.text(bytes, slice).utf8)[...]) ? slice.content : nil
-    case .fraction: whole(slice.range).flatMap { isInteger(bytes[$0]) ? $0 : nil }
-    case .absent, .null, .true, .false, .integer, .list, .object: nil
-    }
-  }
-
-  /// The digits before a fraction of zeros (`12.0`); nil for other numbers.
-  private func whole(_ range: Range<Int>) -> Range<Int>? {
-    guard let point = range.first(where: { bytes[$0] == UInt8(ascii: ".") }),
-      range[(point + 1)...].allSatisfy({ bytes[$0] == UInt8(ascii: "0") })
-    else { return nil }
-    return range.lowerBound..<point
-  }
-
-  /// True for digits as JSON writes an integer (RFC 8259 §6).
-  private func isInteger<Text: RandomAccessCollection<UInt8>>(_ text: Text) -> Bool where Text.SubSequence == Text {
-    let digits = text.first == UInt8(ascii: "-") ? text.dropFirst() : text
-    guard let first = digits.first, digits.count < 20 else { return false }
-    return digits.allSatisfy(\.isDigit) && (first != UInt8(ascii: "0") || digits.count == 1)
   }
 
   // MARK: where
@@ -193,7 +164,7 @@ extension RecordDecoder {
     }
   }
 
-  private mutating func equals(_ slice: JSONSlice, scalar: Resource.Scalar) -> Bool {
+  mutating func equals(_ slice: JSONSlice, scalar: Resource.Scalar) -> Bool {
     switch (scalar, slice.kind) {
     case (.text(let text), .string), (.text(let text), .escapedString): self.text(slice).elementsEqual(text.utf8)
     case (.boolean(let flag), .true): flag

@@ -309,7 +309,8 @@ extension RecordDecoder {
   /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
   /// drift. False also if the name of a member is in the key: the last member of a name counts.
   private var findsConflicts: Bool {
-    !isDetail && !isRecord && !hasMemberKey && !plan.isIncremental && !plan.resource.pages.style.kind.isPositional
+    let isOfChanges = plan.isIncremental || plan.resource.since?.token != nil
+    return !isDetail && !isRecord && !hasMemberKey && !isOfChanges && !plan.resource.pages.style.kind.isPositional
   }
 
   private var hasMemberKey: Bool {

@@ -29,6 +29,8 @@ enum RecordFault {
   case objectForList(node: Int)
   case element(list: Int, ElementFault)
   case tooDeep
+  /// A detail without any of its members: the answer may be something else.
+  case blankDetail
   /// A later record of the same answer has the same key, and differs.
   case duplicateKey
   /// Not a record, but an answer that says itself that it lacks some.
@@ -76,6 +78,7 @@ enum RecordFault {
       "the list ends before the total in a header of the answer, such as X-Total-Count, so that nothing is removed; "
         + "correct pages, or set count to the header (\"header:NAME\"); if it counts records that upstream does not list, set "
         + "hidden = true in pages"
+    case .blankDetail: "it has no member that a column names, so that the answer may be no record"
     case .tooDeep: "it nests deeper than \(RecordPlan.deepest) levels"
     }
   }

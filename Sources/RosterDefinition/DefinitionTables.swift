@@ -206,6 +206,39 @@ extension Resource.Scalar {
   fileprivate var item: TOMLItem { TOMLItem(json: json) }
 }
 
+/// The values of a column that are NULL in the cache.
+enum Nulls: Sendable, Equatable {
+  /// True: a value that is absent or null. False: nothing, in a column of texts.
+  case flag(Bool)
+  /// Also a value that equals one of these.
+  case values([Resource.Scalar])
+}
+
+extension ValueType<Nulls> {
+  static var nulls: Self {
+    Self(
+      name: "a boolean or a list", allowed: "true or false, or a list of values such as [\"\", \"0000-00-00\"]",
+      isBare: false,
+      read: { (item) throws(Mistakes) in
+        switch item {
+        case .boolean(let flag): return .flag(flag)
+        case .list(let items) where !items.isEmpty:
+          var values: [Resource.Scalar] = []
+          for item in items { values.append(try Resource.Scalar(item)) }
+          return .values(values)
+        case .string, .integer, .float, .date, .list, .table:
+          throw Mistakes(item.isNot("a boolean or a list of values"))
+        }
+      },
+      write: { nulls in
+        switch nulls {
+        case .flag(let flag): .boolean(flag)
+        case .values(let values): .list(values.map(\.item))
+        }
+      })
+  }
+}
+
 /// The test of `expect` that each value meets.
 private let anyValue = "any"
 

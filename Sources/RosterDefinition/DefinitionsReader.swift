@@ -218,7 +218,7 @@ extension Listing {
 extension Resource.Column {
   /// `null = true` has no effect on a type that is NULL anyway, unless the column is a part of a composite key.
   fileprivate mutating func leaveOutNull(outsideOf key: [JSONPointer]) {
-    if !type.isText { isNullable = isNullable && key.count > 1 && key.contains(at) }
+    if !type.isText, nulls.isEmpty { isNullable = isNullable && key.count > 1 && key.contains(at) }
   }
 }
 
@@ -243,7 +243,9 @@ extension WrittenDefinition {
   private var pointless: [(path: [String], text: String)] {
     var found: [(path: [String], text: String)] = []
     for column in resource.columns
-    where resource.keyPlaces == [column.at] && column.type.isText && column.isNullable && !resource.isDetail {
+    where resource.keyPlaces == [column.at] && column.isNullable && (column.type.isText || !column.nulls.isEmpty)
+      && !resource.isDetail
+    {
       found.append((["columns", column.name, "null"], " has no effect: a key is never NULL"))
     }
     if let place = resource.listing.skippingAfter {
@@ -301,20 +303,4 @@ private struct DefinitionRules {
   let names = WrittenDefinition.nameRules
   let tables = WrittenTables.rules
   let child = WrittenChild.rules
-}
-
-/// A definition whose values are read and not yet compared with each other.
-struct WrittenDefinition: Sendable {
-  var resource: Resource
-  /// Paths of the keys that the text gives, below the definition. The value "" means that the key is omitted.
-  var given: Set<[String]> = []
-
-  /// Number of windows until now; nil if the records are other ones.
-  var windowCount: Int?
-
-  /// True if the text gives the key, such as `since.pages`.
-  func has(_ key: String) -> Bool { given.contains(key.split(separator: ".").map(String.init)) }
-
-  /// The parent's name; nil without a parent, or if its name is missing.
-  var parent: String? { resource.each.flatMap { $0.parent.isEmpty ? nil : $0.parent } }
 }

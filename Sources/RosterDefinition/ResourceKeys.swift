@@ -89,9 +89,20 @@ extension Resource.Column {
     DefinitionKey("at", \.at, type: .pointer, doc: "The place of the value in the record."),
     DefinitionKey("type", \.type, type: .choice, doc: "text, integer, real, boolean, json or timestamp."),
     DefinitionKey(
-      "null", \.isNullable, type: .boolean, usual: "".tomlString,
+      "null", \.null, type: .nulls, usual: "".tomlString,
       doc: "If true, an absent or null text is NULL instead of the empty string."),
   ]
+
+  /// The value of the key `null`.
+  fileprivate var null: Nulls {
+    get { nulls.isEmpty ? .flag(isNullable) : .values(nulls) }
+    set {
+      switch newValue {
+      case .flag(let flag): (isNullable, nulls) = (flag, [])
+      case .values(let values): (isNullable, nulls) = (true, values)
+      }
+    }
+  }
 }
 
 extension Resource.List {

@@ -187,7 +187,7 @@ struct DefinitionFaultTests {
       name = { at = "/n", nul = "" }
       => 5: resource.thing.columns.name.nul: is unknown; allowed: at, type, null
       name = { at = "/n", null = 1 }
-      => 5: resource.thing.columns.name.null: 1 is an integer, not a boolean; allowed: true or false
+      => 5: resource.thing.columns.name.null: 1 is an integer, not a boolean or a list of values; allowed: true or false, or a list of values such as ["", "0000-00-00"]
       """#))
   func columns(text: String, sentence: String) throws {
     let start = FaultyDefinition.start + "[resource.thing.columns]\nid = { at = \"/id\", type = \"integer\" }\n"

@@ -92,7 +92,8 @@ extension Resource {
     let others = ColumnType.allCases.map { type in
       Column(
         "c_\(type.rawValue)", at: JSONPointer(segments: [type.rawValue]), type,
-        isNullable: type == .text && dice.happens())
+        isNullable: type == .text && dice.happens(),
+        nulls: dice.happens(0.2) ? [.text(""), .integer(0), .boolean(false)] : [])
     }
     return [key] + (isComposite ? [part] : []) + others.filter { _ in dice.happens() }
   }

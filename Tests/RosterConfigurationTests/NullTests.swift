@@ -24,6 +24,16 @@ struct NullTests {
     #expect(try workspace.load(text) == configuration)
   }
 
+  @Test("`null` may be a list of values, and a key has none")
+  func values() throws {
+    let columns =
+      #"id = { at = "/id", null = [""] }, day = { at = "/day", type = "timestamp", null = ["", "0000-00-00"] }"#
+    let (configuration, warnings) = try load(columns)
+    #expect(configuration.rendered().contains(#"null = ["", "0000-00-00"]"#))
+    #expect(try workspace.load(configuration.rendered()) == configuration)
+    #expect(warnings == ["resource.thing.columns.id.null has no effect: a key is never NULL"])
+  }
+
   @Test("`null = true` of a text key has no effect, and that is a warning")
   func textKey() throws {
     let warnings = try load(#"id = { at = "/id", null = true }"#).warnings

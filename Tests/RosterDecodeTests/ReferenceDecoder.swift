@@ -215,13 +215,16 @@ struct ReferenceDecoder {
     }
     if column.type == .json { return value.compact }
     guard case .scalar(let written, let text) = value else { return .none }
+    let readsForms = columns.allSatisfy { $0.at != column.at || $0.type == column.type }
     switch column.type {
     case .text: return text.map { .some($0) } ?? .none
-    case .boolean: return text == nil && ["true", "false"].contains(written) ? .some(written) : .none
+    case .boolean: return flag(written, text: text, readsForms: readsForms).map { .some($0) } ?? .none
     case .integer:
-      let readsDigits = columns.allSatisfy { $0.at != column.at || $0.type == .integer }
-      return integer(written, text: text, readsDigits: readsDigits).map { .some(String($0)) } ?? .none
-    case .real: return text == nil ? finite(written).map { .some(String($0)) } ?? .none : .none
+      return integer(written, text: text, readsDigits: readsForms).map { .some(String($0)) } ?? .none
+    case .real:
+      let isText = readsForms && !written.contains("\\") && text.map(isNumber) == true
+      let number = text == nil ? finite(written) : isText ? text.flatMap(finite) : nil
+      return number.map { .some(String($0)) } ?? .none
     case .timestamp: return text.flatMap { isTime($0) ? .some($0) : nil } ?? .none
     case .json: return .none
     }
@@ -239,6 +242,21 @@ struct ReferenceDecoder {
       return Int64(written)
     }
     return readsDigits && text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil ? Int64(text) : nil
+  }
+
+  private func isNumber(_ text: String) -> Bool {
+    text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
+  }
+
+  /// `true` or `false`; with a column of another type at the same place, only these are read.
+  private func flag(_ written: String, text: String?, readsForms: Bool) -> String? {
+    if text == nil, ["true", "false"].contains(written) { return written }
+    guard readsForms else { return nil }
+    switch (text ?? written).lowercased() {
+    case "1", "true", "yes", "y": return text == nil && written != "1" ? nil : "true"
+    case "0", "false", "no", "n": return text == nil && written != "0" ? nil : "false"
+    default: return nil
+    }
   }
 
   private func finite(_ written: String) -> Double? {

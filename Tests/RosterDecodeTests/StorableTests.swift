@@ -92,8 +92,8 @@ private func reason(_ record: String, resource: Resource) throws -> String {
           #"" 1""#, #""+1""#, #""01""#, #""-""#, #""9223372036854775808""#, #""100000000000000000000""#,
         ], "v is not an integer of 64 bits"
       ),
-      (.real, [#""1""#, "false", "1e400", "{}"], "v is not a number that a Double holds"),
-      (.boolean, ["0", #""true""#, "[]"], "v is not true or false"),
+      (.real, [#""1 ""#, #""\u0031""#, "false", "1e400", "{}"], "v is not a number that a Double holds"),
+      (.boolean, ["2", #""on""#, "[]"], "v is not true or false"),
       (
         .timestamp,
         [

@@ -153,13 +153,18 @@ package struct Resource: Sendable, Equatable {
     /// For text columns: true to store NULL, false to store '' if the value is absent or null. Other types always store
     /// NULL then. In a part of a composite key, true allows such a value.
     package var isNullable: Bool
+    /// Values that mean null, such as `""` or `"0000-00-00"`.
+    package var nulls: [Scalar] = []
 
     /// The default is a text column that is never NULL.
-    package init(_ name: String, at: JSONPointer, _ type: ColumnType = .text, isNullable: Bool = false) {
+    package init(
+      _ name: String, at: JSONPointer, _ type: ColumnType = .text, isNullable: Bool = false, nulls: [Scalar] = []
+    ) {
       self.name = name
       self.at = at
       self.type = type
-      self.isNullable = isNullable
+      self.isNullable = isNullable || !nulls.isEmpty
+      self.nulls = nulls
     }
   }
 
