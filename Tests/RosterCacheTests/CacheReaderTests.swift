@@ -213,7 +213,7 @@ struct CacheReaderTests {
     #expect(found.hasSnapshot && found.records.map(\.position) == [1] && found.records.map(\.page) == [1])
     #expect(
       found.json.hasPrefix(
-        #"{"rejects":[{"sync_id":1,"resource":"character","parent_id":0,"page":1,"position":1,"reason":""#))
+        #"{"rejects":[{"sync_id":1,"resource":"character","parent_id":0,"page":1,"position":1,"key":"2","reason":""#))
     #expect(found.json.hasSuffix(#"","document":{"id":2,"name":5,"n":1.10}}]}"#))
     await cache.close()
   }
@@ -278,7 +278,7 @@ struct CacheReaderTests {
       ("DROP TABLE cache_changes", "damaged"), ("DROP TABLE characters", "damaged"),
       ("DROP TABLE resources", "damaged"),
       ("UPDATE resources SET definition = '{}'", "damaged"), ("PRAGMA user_version = 0", "older"),
-      ("PRAGMA user_version = 1", "older"), ("PRAGMA user_version = 5", "newer"), ("PRAGMA user_version = 3", "older"),
+      ("PRAGMA user_version = 1", "older"), ("PRAGMA user_version = 6", "newer"), ("PRAGMA user_version = 3", "older"),
       ("PRAGMA application_id = 1", "another program"),
     ])
   func unfit(sql: String, words: String) async throws {

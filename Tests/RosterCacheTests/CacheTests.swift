@@ -22,7 +22,7 @@ struct CacheTests {
     #expect(facts.snapshot == nil && facts.verifiedAt == nil && facts.records == 0 && facts.last == nil)
     #expect(facts.feed.count == 32 + "-empty".count)
     #expect(try folder.ask("PRAGMA application_id") == ["\(0x524F_5354)"])
-    #expect(try folder.ask("PRAGMA user_version") == ["4"])
+    #expect(try folder.ask("PRAGMA user_version") == ["5"])
     #expect(try folder.ask("PRAGMA journal_mode") == ["wal"])
     #expect(try folder.ask("SELECT count(*) FROM cache_info") == ["1"])
     await cache.close()

@@ -83,6 +83,7 @@ struct QueryPlan: Sendable {
     ("FROM next.list", "read once by a process"), ("DELETE FROM next.", "all pages are dropped"),
     ("FROM main.resources", "a row for each resource"),
     ("cache_identity", "one row"), ("cache_info", "a view of one row"),
+    (".cut", "an index of the records whose lists are cut"),
     ("sqlite_schema", "a row for each table"), ("sqlite_sequence", "a row for each table"),
     ("FROM main.syncs ORDER BY id DESC LIMIT", "ends at the limit"),
     ("outcome <> 'running' ORDER BY id DESC LIMIT 1", "ends at the last sync but one"),

@@ -33,7 +33,7 @@ struct SnapshotPublicationTests {
         == "sync_id resource pages records added changed removed rejected skipped whole requests missed "
         + "lists lists_failed")
     #expect(try columns("changes") == "id sync_id resource record_id kind at before after")
-    #expect(try columns("rejects") == "sync_id resource parent_id page position reason document")
+    #expect(try columns("rejects") == "sync_id resource parent_id page position key reason document")
     #expect(try columns("removed") == "resource record_id at document key")
     #expect(try columns("cache_info") == "schema_version upstream snapshot published_at verified_at records pages feed")
     #expect(try folder.ask("PRAGMA user_version") == ["\(Schema.version)"])

@@ -22,6 +22,10 @@ import Testing
       #""a":{"data":[{"id":1},{"id":2}],"has_more":true,"url":"/things/1/lines"}"#,
       #""a":{"hasMore":true,"data":[{"id":1},{"id":2}]}"#,
       #""a":{"data":[{"id":1},{"id":2}],"pageInfo":{"hasNextPage":true,"endCursor":"x"}}"#,
+      #""a":{"done":false,"nextRecordsUrl":"/q/2","data":[{"id":1},{"id":2}]}"#,
+      #""a":{"data":[{"id":1},{"id":2}],"paging":{"next":{"after":"2","link":"/x"}}}"#,
+      #""a":{"data":[{"id":1},{"id":2}],"next":"/things/1/lines?page=2","previous":null}"#,
+      #""a":{"data@odata.nextLink":"/x","data":[{"id":1},{"id":2}]}"#,
     ])
   func cut(list: String) async throws {
     let bench = try SyncBench(answers: ["/things": Self.answer(list)])
@@ -47,10 +51,22 @@ import Testing
     arguments: [
       #""a":{"data":[{"id":1}],"has_more":false,"total":9}"#, #""a":{"data":[{"id":1}],"done":false,"more":"x"}"#,
       #""a":{"data":[{"id":1}]},"has_more":true"#,
+      #""a":{"data":[{"id":1}],"next":null,"next_cursor":"","paging":{"cursors":{"after":"x"}},"links":{"next":null}}"#,
+      #""a":{"data":[{"id":1}]},"next":"/things?page=2","nextPageToken":"x""#,
     ])
   func whole(list: String) async throws {
     let bench = try SyncBench(answers: ["/things": Self.answer(list)])
     #expect(try await bench.sync([Self.thing()]).isDegraded == false)
+  }
+
+  @Test("5: of the members of a record itself, those with the name of its list say that it is cut")
+  func cutInRecord() async throws {
+    var resource = Self.thing()
+    resource.lists[0].at = at("files")
+    for sign in ["", #","files@odata.nextLink":"/x""#, #","files_truncated":true"#, #","truncated":true"#] {
+      let bench = try SyncBench(answers: ["/things": #"{"data":[{"id":1,"files":[{"id":1}]\#(sign)}]}"#])
+      #expect(try await bench.sync([resource]).isDegraded == sign.contains("files"), "\(sign)")
+    }
   }
 
   @Test("5: a column for the sign accepts the first elements")

@@ -15,6 +15,9 @@ import Testing
     child.parent = "item 2"
     #expect(child.text(width: nil) == "note of item 2, page 1, position 1: text is no string\n    {}\n")
     let asked = RejectedRecord(sync: 1, resource: "issue", page: 0, position: 0, reason: "r", document: "{}")
-    #expect(asked.text(width: nil) == "issue, asked for by its key: r\n    {}\n")
+    var named = asked
+    named.key = "8"
+    #expect(named.text(width: nil) == "issue, record 8: r\n    {}\n")
+    #expect(asked.text(width: nil) == "issue, a record without a page: r\n    {}\n")
   }
 }

@@ -47,13 +47,13 @@ extension CacheReader {
   func publishedRejects(limit: Int? = nil) throws -> [RejectedRecord] {
     var records = try database.rows(
       """
-      SELECT sync_id, resource, parent_id, page, position, reason, document FROM main.rejects
+      SELECT sync_id, resource, parent_id, page, position, key, reason, document FROM main.rejects
       ORDER BY resource, parent_id, page, position LIMIT ?1
       """, Value(limit ?? -1)
     ) { row in
       var record = RejectedRecord(
-        sync: row.integer(0), resource: row.text(1), page: row.int(3), position: row.int(4), reason: row.text(5),
-        document: row.text(6))
+        sync: row.integer(0), resource: row.text(1), page: row.int(3), position: row.int(4),
+        key: row.optionalText(5), reason: row.text(6), document: row.text(7))
       if row.integer(2) != 0 { record.parentID = row.integer(2) }
       return record
     }
@@ -77,6 +77,7 @@ extension RejectedRecord {
       json.member("parent_id", parentID ?? 0)
       json.member("page", page)
       json.member("position", position)
+      json.member("key", key)
       json.member("reason", reason)
       json.name("document")
       if let value { json.raw(value.utf8) } else { json.value(document) }

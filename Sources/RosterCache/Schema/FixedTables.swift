@@ -169,11 +169,11 @@ enum FixedTables {
   static let rejects = """
     CREATE TABLE main.rejects(
       sync_id INTEGER NOT NULL, resource TEXT NOT NULL, parent_id INTEGER NOT NULL, page INTEGER NOT NULL,
-      position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
+      position INTEGER NOT NULL, key TEXT, reason TEXT NOT NULL, document TEXT NOT NULL,
       PRIMARY KEY (resource, parent_id, page, position)) WITHOUT ROWID
     """
 
-  /// With this index, an incremental pull finds a record that the last whole pull rejected alike.
+  /// With this index, an incremental pull finds a record that an earlier pull rejected alike.
   static let rejectsByDocument =
     "CREATE INDEX main.rejects_by_document ON rejects(resource, parent_id, document, reason)"
 

@@ -4,9 +4,9 @@ internal import RosterCore
 struct Schema {
   /// "ROST", at byte 68 of the file (sqlite.org/fileformat2.html#application_id).
   static let applicationID: UInt32 = 0x524F_5354
-  /// `user_version`. Rosterd 0.1 wrote version 1, 0.2 wrote 2, and builds before the release of 0.3 wrote 3 with
-  /// other columns. No rows are converted: a cache of an older version is replaced (`OlderCache`).
-  static let version = 4
+  /// `user_version`. Rosterd 0.1 wrote version 1, 0.2 wrote 2, and builds before the release of 0.3 wrote 3 and 4
+  /// with other columns. No rows are converted: a cache of an older version is replaced (`OlderCache`).
+  static let version = 5
   /// Four times SQLite's default. Each page is written to the log in two calls, so that a first snapshot of 5,000 pages
   /// takes a tenth less CPU time. A small cache is still below 1 MiB.
   static let pageBytes = 16_384

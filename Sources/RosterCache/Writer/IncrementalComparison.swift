@@ -27,6 +27,9 @@ struct IncrementalComparison {
   private let scope: ListScope
   private let keys: KeyTables
   private let find: Statement
+  /// The kinds of records after which an earlier reject of their key counts no longer.
+  static let settling = [Kind.storable, .skipped].map { "\($0.rawValue)" }.joined(separator: ", ")
+
   private let insert: Statement
   private let insertKept: Statement
 

@@ -99,7 +99,8 @@ extension SnapshotPublication {
       record.changed += try publication.noteStaying(index)
     }
     try waiting.drop(defined.aside, in: database)
-    try publication.noteCutLists(in: &record)
+    try waiting.drop(defined.aside, in: database)
+    try publication.noteLacks(in: &record)
     try writeTrust()
     if defined.endsFeed, hadSnapshot { try database.renewFeed() }
     record.outcome = isNew || defined.isNew || !hadSnapshot ? .published : .unchanged
@@ -175,18 +176,4 @@ extension SnapshotPublication {
     try schema.defineRemoved(database)
     return Defined(tables: tables, aside: aside, isNew: true, endsFeed: endsFeed)
   }
-}
-
-/// Turns one snapshot into the next, in one pass over the pulled pages, within one transaction.
-struct SnapshotPublication {
-  var data: PullData
-  let waiting: WaitingDefinitions
-  let pull: PullFacts
-  let sync: Int64
-  let time: Date
-  let upstream: String
-
-  /// The time of the publication.
-  var at: String { time.rfc3339 }
-  var family: Family { data.family }
 }

@@ -40,30 +40,20 @@ extension Cache {
   private func unchanged(
     _ resource: String, of scope: ListScope, _ compared: ResourceComparison, in database: Database
   ) throws -> [RejectedRecord] {
-    let plan = plans[scope.index]
-    // A page of an incremental pull has a negative number in `rejects`.
-    let records = try database.rows(
+    // The rejects of an incremental pull have no page.
+    try database.rows(
       """
       SELECT r.sync_id, s.number, r.position, r.reason, r.document
       FROM temp.same s CROSS JOIN main.cache_pages p ON p.id = s.page
       CROSS JOIN main.rejects r ON r.resource = ?5 AND r.parent_id = ?4
-        AND r.page = \(compared.isIncremental ? "-" : "")p.number
-      WHERE s.resource = ?1 AND s.list = ?2 AND p.unknown > 0 ORDER BY s.number, r.position
+        AND r.page = \(compared.isIncremental ? "0" : "p.number") AND r.key IS NULL
+      WHERE s.resource = ?1 AND s.list = ?2 AND p.unknown > 0 ORDER BY s.number, r.position LIMIT 1
       """, in: scope, .text(resource)
     ) {
       RejectedRecord(
         sync: $0.integer(0), resource: resource, page: $0.int(1), position: $0.int(2), reason: $0.text(3),
         document: $0.text(4))
     }
-    var decoder = RecordDecoder(plan)
-    let first = records.first { record in
-      // Only an object has its key within the document.
-      guard plan.resource.shape.isPlain,
-        let scan = try? decoder.scan(answer: Array(record.document.utf8), isWhole: true)
-      else { return true }
-      return scan.records == 0 || scan.rejectsOfUnknownKey > 0
-    }
-    return first.map { [$0] } ?? []
   }
 
   /// Adds the parent of a list to its records.

@@ -19,7 +19,7 @@ enum PulledTables {
     CREATE TABLE temp.missed_pages(page INTEGER NOT NULL, resource INTEGER NOT NULL, list INTEGER NOT NULL,
       PRIMARY KEY (resource, list, page)) WITHOUT ROWID;
     CREATE TABLE temp.rejected(resource INTEGER NOT NULL, list INTEGER NOT NULL, page INTEGER NOT NULL,
-      position INTEGER NOT NULL, reason TEXT NOT NULL, document TEXT NOT NULL,
+      position INTEGER NOT NULL, key TEXT, reason TEXT NOT NULL, document TEXT NOT NULL,
       PRIMARY KEY (resource, list, page, position)) WITHOUT ROWID;
     \(ParentTables.create)
     \(KeyTables.all.map(\.create).joined(separator: "\n"))

@@ -38,7 +38,10 @@ struct ResourcePublication {
   /// The same over all lists of a child; nil without a whole pull after an earlier one.
   private var missedInLists: Int64?
   let records: RecordWriter
+  /// Rejected records of answers.
   private var rejected = 0
+  /// The position in `rejects` of the next reject without a page.
+  private var nextPosition = 0
   /// The change of the number of pages of a child.
   var pageChange = 0
   var counts = ListCounts()
@@ -99,11 +102,12 @@ struct ResourcePublication {
 
   /// Returns true if readers see a difference besides the records.
   private mutating func writeList() throws -> Bool {
+    nextPosition = try firstPosition()
     let haveRejectsMoved = try writePages()
-    let hasAnswers = try writeAnswers()
+    try writeAnswers()
     if plan.resource.each == nil { try records.finish() }
     try removeMissing()
-    let areRejectsNew = try writeRejects(includingAnswers: hasAnswers)
+    let areRejectsNew = try writeRejects()
     if found.isIncremental {
       try forgetAbsence()
     } else {
@@ -226,10 +230,7 @@ struct ResourcePublication {
           let outcome = try records.write(&pulled.decoder, of: scope)
           if case .ownedByLater = outcome { isOwnedByLater = true }
           if isNoted { try note(outcome, of: &pulled.decoder) }
-        case .rejected:
-          // A page of an incremental pull has a negative number in `rejects`.
-          let page = found.isIncremental ? -pulled.number : pulled.number
-          try reject(pulled.decoder.reject, page: page, position: pulled.decoder.reject.position)
+        case .rejected: try reject(pulled.decoder.reject, page: pulled.number)
         }
       }
       if isHeldBack { continue }
@@ -267,33 +268,52 @@ struct ResourcePublication {
     try PulledRecords(part, of: scope, found, in: publication.data)
   }
 
-  private func reject(_ reject: RecordReject, page: Int, position: Int) throws {
+  /// Keeps a reject for `rejects`. A record of an incremental pull or of an answer has page 0 and the next position. An
+  /// incremental answer that calls itself partial has a negative page.
+  private mutating func reject(_ reject: RecordReject, page: Int) throws {
+    var (page, position) = (page, reject.position)
+    if position < 0 {
+      if found.isIncremental { page = -page }
+    } else if found.isIncremental || page == 0 {
+      (page, position) = (0, nextPosition)
+      nextPosition += 1
+    }
+    let key: Value =
+      switch reject.key {
+      case .integer(let number): .integer(number)
+      case .text(let text): .text(String(decoding: text, as: UTF8.self))
+      case nil: .null
+      }
     try database.run(
-      "INSERT OR REPLACE INTO temp.rejected VALUES (?1, ?2, ?3, ?4, ?5, ?6)", Value(index), .integer(scope.number),
-      Value(page), Value(position), .text(reject.reason), .text(String(decoding: reject.document, as: UTF8.self)))
+      "INSERT OR REPLACE INTO temp.rejected VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", Value(index),
+      .integer(scope.number), Value(page), Value(position), key, .text(reject.reason),
+      .text(String(decoding: reject.document, as: UTF8.self)))
+  }
+
+  /// An incremental pull adds its rejects to those of the pulls before it.
+  private func firstPosition() throws -> Int {
+    guard found.isIncremental else { return 0 }
+    return try database.count(
+      "SELECT coalesce(max(position), -1) + 1 FROM main.rejects WHERE resource = ?5 AND parent_id = ?4 AND page = 0",
+      in: scope, .text(plan.resource.name))
   }
 
   // MARK: Missing records
 
-  /// Writes the records of answers. Their rejects have page 0 and successive positions. Returns true if there were
-  /// answers.
-  private mutating func writeAnswers() throws -> Bool {
-    guard var pulled = try pulled(.answers) else { return false }
-    var hasAnswers = false
+  private mutating func writeAnswers() throws {
+    guard var pulled = try pulled(.answers) else { return }
     while try pulled.nextPage() != nil {
-      hasAnswers = true
       while let step = try pulled.next() {
         switch step {
         case .record:
           let outcome = try records.write(&pulled.decoder, of: scope)
           if found.isIncremental { try note(outcome, of: &pulled.decoder) }
         case .rejected:
-          try reject(pulled.decoder.reject, page: 0, position: rejected)
+          try reject(pulled.decoder.reject, page: 0)
           rejected += 1
         }
       }
     }
-    return hasAnswers
   }
 
   private mutating func removeMissing() throws {
@@ -356,37 +376,60 @@ struct ResourcePublication {
 
   // MARK: Rejects and totals
 
-  /// Keeps the rows of equal rejects. An incremental pull also keeps those of the last whole pull, and those of answers
-  /// if it has no answers. It writes no second row that is equal to one of the whole pull. Returns true if a row was
-  /// written.
-  private func writeRejects(includingAnswers: Bool) throws -> Bool {
+  /// Keeps the rows of equal rejects, and writes the others. Returns true if a row was written or removed.
+  private func writeRejects() throws -> Bool {
     let same =
-      "s.resource = ?1 AND s.list = ?2 AND s.page = m.page AND s.position = m.position AND s.reason = m.reason "
-      + "AND s.document = m.document"
+      found.isIncremental
+      ? "s.reason = m.reason AND s.document = m.document"
+      : "s.page = m.page AND s.position = m.position AND s.key IS m.key AND s.reason = m.reason AND s.document = m.document"
     let isReplaced =
       found.isIncremental
-      ? "page \(includingAnswers ? "<=" : "<") 0 AND -page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
-      : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
-    if found.isIncremental {
-      try database.run(
-        """
-        DELETE FROM temp.rejected AS s WHERE resource = ?1 AND list = ?2 AND EXISTS (
-          SELECT 1 FROM main.rejects m WHERE m.resource = ?5 AND m.parent_id = ?4 AND m.document = s.document
-            AND m.reason = s.reason AND m.page > 0)
-        """, in: scope, .text(plan.resource.name))
-    }
+      ? isOutdated : "page NOT IN (SELECT number FROM temp.same WHERE resource = ?1 AND list = ?2)"
+    let ofList = "m.resource = ?5 AND m.parent_id = ?4"
+    let pulled = "FROM temp.rejected s WHERE s.resource = ?1 AND s.list = ?2"
+    let isSentAgain =
+      found.isIncremental
+      ? "(m.reason, m.document) IN (SELECT s.reason, s.document \(pulled))" : "EXISTS (SELECT 1 \(pulled) AND \(same))"
+    if found.isIncremental { try doubtPages(where: "\(ofList) AND m.page > 0 AND (\(isReplaced))") }
     let gone = try database.run(
-      """
-      DELETE FROM main.rejects AS m WHERE resource = ?5 AND parent_id = ?4 AND \(isReplaced)
-        AND NOT EXISTS (SELECT 1 FROM temp.rejected s WHERE \(same))
-      """, in: scope, .text(plan.resource.name))
+      "DELETE FROM main.rejects AS m WHERE \(ofList) AND (\(isReplaced)) AND NOT \(isSentAgain)",
+      in: scope, .text(plan.resource.name))
     let new = try database.run(
       """
-      INSERT INTO main.rejects SELECT ?6, ?5, ?4, s.page, s.position, s.reason, s.document FROM temp.rejected s
+      INSERT INTO main.rejects SELECT ?6, ?5, ?4, s.page, s.position, s.key, s.reason, s.document FROM temp.rejected s
       WHERE s.resource = ?1 AND s.list = ?2
-        AND NOT EXISTS (SELECT 1 FROM main.rejects m WHERE m.resource = ?5 AND m.parent_id = ?4 AND \(same))
+        AND NOT EXISTS (SELECT 1 FROM main.rejects m WHERE \(ofList) AND \(same))
       """, in: scope, .text(plan.resource.name), .integer(publication.sync))
     return gone + new > 0
+  }
+
+  /// The next whole pull reads the pages of these rejects again: an unchanged page would bring them back.
+  private func doubtPages(where condition: String) throws {
+    try database.run(
+      """
+      UPDATE main.cache_pages AS p SET digest = 0, etag = NULL, last_modified = NULL
+      WHERE p.list_id = ?3 AND p.rejects > 0 AND p.kind = 0
+        AND EXISTS (SELECT 1 FROM main.rejects m WHERE \(condition) AND m.page = p.number)
+      """, in: scope, .text(plan.resource.name))
+  }
+
+  /// A condition for a row `m` of `rejects` that this incremental pull replaces. The pull has a newer record of that
+  /// key, the row is about an answer, or its key is not known. All others stay, because no later pull of changes
+  /// transfers them again.
+  private var isOutdated: String {
+    let keys = tables.keys
+    let key = keys.isText ? "m.key" : "CAST(m.key AS INTEGER)"
+    let isUnknown = """
+      m.page = 0 AND m.key IS NULL AND NOT EXISTS (
+        SELECT 1 FROM temp.same u CROSS JOIN main.cache_pages p ON p.id = u.page
+        WHERE u.resource = ?1 AND u.list = ?2 AND p.unknown > 0)
+      """
+    return """
+      m.page < 0 OR \(isUnknown) OR m.key IS NOT NULL AND (
+        EXISTS (SELECT 1 FROM \(keys.received) g WHERE g.resource = ?1 AND g.list = ?2 AND g.key = \(key)
+          AND g.kind IN (\(IncrementalComparison.settling)))
+        OR m.page = 0 AND m.key IN (SELECT n.key FROM temp.rejected n WHERE n.resource = ?1 AND n.list = ?2))
+      """
   }
 
   /// Writes the totals with which the next comparison begins.
@@ -474,7 +517,7 @@ private struct PageRows {
       WHERE s.resource = ?1 AND s.list = ?2 AND s.number <> p.number
       """, in: scope
     ) { (page: $0.integer(0), from: $0.int(1), to: $0.int(2)) }
-    return try move(moved, sign: isIncremental ? -1 : 1)
+    return try move(moved, hasRejects: !isIncremental)
   }
 
   private static let ofList =
@@ -484,22 +527,22 @@ private struct PageRows {
   private static let beyond = 1 << 40
 
   /// Gives pages and their rejects other numbers. Returns true if rejects were moved or removed.
-  /// - Parameter sign: -1 for an incremental pull, whose pages have negative numbers in `rejects`.
-  private func move(_ pages: [(page: Int64, from: Int, to: Int)], sign: Int) throws -> Bool {
+  private func move(_ pages: [(page: Int64, from: Int, to: Int)], hasRejects: Bool) throws -> Bool {
     var moved: [Int] = []
     for (page, from, to) in pages {
       try database.run("UPDATE main.cache_pages SET number = ?2 WHERE id = ?1", .integer(page), Value(to))
       // The numbers are large at first, so that the rejects of two pages are not mixed.
-      if try moveRejects(from: sign * from, to: sign * (to + Self.beyond)) > 0 { moved.append(to) }
+      if hasRejects, try moveRejects(from: from, to: to + Self.beyond) > 0 { moved.append(to) }
     }
+    guard hasRejects else { return false }
     // Rejects that still have one of the new numbers belong to removed pages.
     var removed = 0
     for (_, _, to) in pages {
       removed += try database.run(
-        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(sign * to),
+        "DELETE FROM main.rejects WHERE \(Self.ofList) AND page = ?2", .integer(list.resource), Value(to),
         .integer(scope.parent))
     }
-    for to in moved { try moveRejects(from: sign * (to + Self.beyond), to: sign * to) }
+    for to in moved { try moveRejects(from: to + Self.beyond, to: to) }
     return removed > 0 || !moved.isEmpty
   }
 

@@ -8,7 +8,8 @@ package struct RejectedRecord: Codable, Sendable, Equatable {
   package var parentID: Int64?
   /// The parent for people, such as `item 2`; nil without a parent.
   package var parent: String?
-  /// Number of its page, from 1; 0 for a record that was requested by its key, negative for an incremental pull.
+  /// Number of its page, from 1. It is 0 for a record of an incremental pull, or one that was requested by its key. It
+  /// is negative for an incremental answer that calls itself partial.
   package var page: Int
   /// Position in the page, counted from 0. It is negative for a fault of the answer itself, such as a partial one.
   package var position: Int
