@@ -67,6 +67,45 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
     #expect(!Response(status: 404, body: Array(body.utf8)).isSpent)
   }
 
+  @Test(
+    "25: the pause is in the body if no header has one",
+    arguments: [
+      (#"{"message":"You are being rate limited.","retry_after":1.5}"#, Duration.milliseconds(1500)),
+      (#"{"parameters":{"retry_after":3}}"#, .seconds(3)), (#"{"retryAfterMs": "2500"}"#, .milliseconds(2500)),
+      (#"{"error":{"details":[{"@type":"RetryInfo","retryDelay":"3s"}]}}"#, .seconds(3)),
+      (#"{"retry-after":"Sun, 06 Nov 1994 08:49:47 GMT"}"#, .seconds(10)),
+      ("Please retry after 3 seconds.", .seconds(3)),
+      (#"{"message":"Try again in 2 minutes"}"#, .seconds(120)), (#"{"retry_after":null,"backoff":10}"#, .seconds(10)),
+      (#"{"message":"Complexity budget exhausted, reset in 3 seconds"}"#, .seconds(3)),
+    ])
+  func pauseInBody(body: String, pause: Duration) {
+    let response = Response(status: 429, body: Array(body.utf8))
+    #expect(response.pause(now: now)?.duration == pause && response.pause(now: now)?.header == "body")
+    let told = Response(status: 429, headers: [.init("Retry-After", "7")], body: Array(body.utf8))
+    #expect(told.pause(now: now)?.duration == .seconds(7))
+    #expect(Response(status: 404, body: Array(body.utf8)).pause(now: now) == nil)
+  }
+
+  @Test(
+    "25: no pause is read out of other words",
+    arguments: [#"{"retry":3}"#, "try again later", "retry after 3 fish", ""])
+  func noPauseInBody(body: String) {
+    #expect(Response(status: 429, body: Array(body.utf8)).pause(now: now) == nil)
+  }
+
+  @Test("25: a refusal with a readable Retry-After is a rate limit, unless it is about the address or the token")
+  func refusals() {
+    for status in [400, 402, 409, 418, 420, 422] {
+      #expect(answer(status, headers: ["Retry-After": "4"]).isRateLimit, "\(status)")
+      #expect(!answer(status, headers: [:]).isRateLimit, "\(status)")
+    }
+    for status in [200, 401, 404, 410, 503] {
+      #expect(!answer(status, headers: ["Retry-After": "4"]).isRateLimit, "\(status)")
+    }
+    let rounded = answer(429, headers: ["Retry-After": "0", "X-RateLimit-Reset": "3"])
+    #expect(rounded.pause(now: now)?.duration == .seconds(3))
+  }
+
   @Test("25: a rate limit is 429, or 403 with a readable Retry-After or a header that no requests remain")
   func rateLimits() {
     #expect(answer(429, headers: [:]).isRateLimit && answer(403, headers: ["X-RateLimit-Remaining": "0"]).isRateLimit)
