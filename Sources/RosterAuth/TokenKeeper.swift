@@ -150,7 +150,7 @@ package actor TokenKeeper {
     let now = clock.moment
     act { $0.reconfigured(setup, session: session, now: now) }
     // A request with a token says nothing about requests without one.
-    if !setup.settings.flow.sendsToken { witness = nil }
+    if !setup.settings.flow.refreshes { witness = nil }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
     // Only the next sync shows whether upstream accepts requests without a session again.
     let stands = change == .none && settings.flow.sendsToken

@@ -68,7 +68,7 @@ struct TokenMachine: Sendable, Equatable {
     }
     // The first 401 refused the session, so that `token` is nil. Later ones join the waiters of that refresh.
     guard let token else { return join(waiter) }
-    guard settings.flow.refreshes else { return refuseFixed(token, refusal: refusal, now: now) }
+    guard settings.flow.refreshes else { return refuseFixed(token, of: waiter, refusal: refusal, now: now) }
     let isAlive = serves(token) || !token.isExpired(now)
     guard isAlive else { return refuseToken(waiter) }
     if sync.unproven == token.generation { return probe(waiter) }
@@ -78,11 +78,19 @@ struct TokenMachine: Sendable, Equatable {
     return refuseToken(waiter)
   }
 
-  /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again.
-  private mutating func refuseFixed(_ token: Token, refusal: TokenRefusal, now: ClockReading) -> Action {
-    guard token.isExpired(now) else { return failSync(with: notRenewable(refusal)) }
-    outlived = token.generation
-    return .fail(hasOutlived(token, now))
+  /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again. If upstream
+  /// has taken it in this sync, that request is repeated, and shows whether the token or the list is at fault.
+  private mutating func refuseFixed(
+    _ token: Token, of waiter: Waiter, refusal: TokenRefusal, now: ClockReading
+  ) -> Action {
+    if token.isExpired(now) {
+      outlived = token.generation
+      return .fail(hasOutlived(token, now))
+    }
+    if sync.blamedLists.contains(refusal.list) { return .blameList }
+    guard refusal.hasWitness else { return failSync(with: notRenewable(refusal)) }
+    guard phase == .idle else { return join(waiter) }
+    return refusedAgain(Trial(id: waiter, pauses: []), refusal: refusal, sequel: Sequel())
   }
 
   private mutating func refuseToken(_ waiter: Waiter) -> Action {
@@ -119,7 +127,8 @@ struct TokenMachine: Sendable, Equatable {
       phase = .busy(.proving(trial), sequel)
       return step
     }
-    let failure = Failure.freshTokenRefused(settings, refusal: refusal)
+    let failure =
+      settings.flow.refreshes ? Failure.freshTokenRefused(settings, refusal: refusal) : notRenewable(refusal)
     sync.failure = failure
     return finish(sequel, result: .failure(failure))
   }

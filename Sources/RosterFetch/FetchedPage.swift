@@ -28,6 +28,9 @@ package struct FetchedRecords: Sendable {
   package var digest: Int64
   /// The scan of `body`.
   package var scan: PageScan
+  /// True if upstream refused a question for several keys. That says nothing about one of them: some servers refuse it
+  /// if one key is unknown, others if all are, or if there are many.
+  package var isRefusal = false
 }
 
 extension Validator {

@@ -170,6 +170,9 @@ package final class PageFetcher: Sendable {
     let step = "ask for records of \(plan.resource.name)"
     guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
     return try await attempts(lookup, step: step, of: plan.resource.name, context: context) { response in
+      if !lookup.isSingle, Self.refusalsOfSeveral.contains(response.status) {
+        return notFound(lookup, isRefusal: true)
+      }
       if Self.notFound.contains(response.status) { return notFound(lookup) }
       try expectAnswer(response, to: lookup.request)
       let answer = response.body.withoutByteOrderMark
@@ -200,6 +203,8 @@ package final class PageFetcher: Sendable {
 
   /// Statuses that say that upstream has none of the keys.
   private static let notFound: Set<Int> = [204, 404, 410]
+  /// Statuses that refuse a question for several keys, because of one key, their number, or the length of the address.
+  private static let refusalsOfSeveral: Set<Int> = [400, 404, 410, 413, 414, 422, 431]
 
   /// True if the answer to the question for one key is a record of another key: it was merged into that record. An
   /// answer that does not say so clearly is malformed: a list, `{}`, an error, or a key of other case or normalization.
@@ -235,7 +240,7 @@ package final class PageFetcher: Sendable {
     var decoder = RecordDecoder(plan)
     guard lookup.isSingle, decoder.answersWithoutKey else {
       let scan = try decoder.scan(answer: answer)
-      if scan.rejects > 0, let converted = plan.resource.withTextKeys(answer) {
+      if scan.rejects > 0, let converted = plan.resource.converted(answer) {
         return (converted, try decoder.scan(answer: converted))
       }
       return scan.records == 0 && plan.resource.listsOneRecord ? nil : (answer, scan)
@@ -244,9 +249,10 @@ package final class PageFetcher: Sendable {
     return (body, try decoder.scan(answer: body, isWhole: true))
   }
 
-  private func notFound(_ lookup: KeyRequests.KeyLookup) -> FetchedRecords {
+  private func notFound(_ lookup: KeyRequests.KeyLookup, isRefusal: Bool = false) -> FetchedRecords {
     let none = Array("[]".utf8)
-    return FetchedRecords(url: lookup.request.url, body: none, digest: digest(none), scan: PageScan())
+    return FetchedRecords(
+      url: lookup.request.url, body: none, digest: digest(none), scan: PageScan(), isRefusal: isRefusal)
   }
 
   private static func unaskable(_ lookup: KeyRequests.KeyLookup, step: String, resource: String) -> Failure {
@@ -439,6 +445,15 @@ extension PageFetcher {
   }
 
   private func refused(_ refusal: AnswerRefusal, _ response: Response, to request: Request) -> Failure {
+    if response.namesRateLimit {
+      let pause = response.pause(now: clock.now(), isRateLimit: true)
+      return Failure(
+        .unreachable,
+        cause: "the answer says that a rate limit is exceeded: \(refusal.reason)"
+          + UpstreamWords.clause(of: response, to: request, showsBody: false),
+        hint: Self.hint(response.status, isRateLimit: true, isPassing: true), reason: .rateLimit,
+        retryAfter: pause?.duration)
+    }
     let key =
       refusal.sign.map {
         "set partial = [\($0.description.tomlString)] to store it and remove nothing, or \(AnswerRefusal.acceptance(of: $0)) if it is whole"
@@ -590,7 +605,7 @@ extension Failure {
   /// - Parameter page: the request. A failed token request does not concern it.
   fileprivate func mayRefuseCondition(of page: AffectedItem) -> Bool {
     guard concerned.contains(page), retryAfter == nil, case .status(let code)? = reason else { return false }
-    return [400, 412, 500, 501].contains(code)
+    return [400, 412, 501].contains(code)
   }
 
   /// True if upstream's last answer shows that a resumed chain cannot go on with its link.
@@ -642,20 +657,22 @@ extension RecordDecoder {
 }
 
 extension Resource {
-  /// The answer of `by_key` with numbers in its text keys as texts; nil if it has no such key. Keys are compared as the
-  /// type of their column.
-  fileprivate func withTextKeys(_ answer: [UInt8]) -> [UInt8]? {
+  /// The answer of `by_key` with numbers in its text keys as texts, because keys are compared as the type of their
+  /// column. It is without the nulls that a list has for keys that were not found (GraphQL). nil if it has neither.
+  fileprivate func converted(_ answer: [UInt8]) -> [UInt8]? {
     let places = keyPlaces.filter { place in columns.contains { $0.at == place && $0.type == .text } }
-    guard !places.isEmpty, shape.isPlain, let body = try? JSONValue(json: answer),
-      let records = body[byKeyRecords]
-    else { return nil }
+    guard shape.isPlain, let body = try? JSONValue(json: answer), let records = body[byKeyRecords] else { return nil }
     func converted(_ record: JSONValue) -> JSONValue {
       places.reduce(record) { record, place in
         if case .number(let digits)? = record[place] { record.setting(.text(digits), at: place) } else { record }
       }
     }
     let all: JSONValue =
-      if case .list(let elements) = records { .list(elements.map(converted)) } else { converted(records) }
+      if case .list(let elements) = records {
+        .list(elements.filter { $0 != .null }.map(converted))
+      } else {
+        converted(records)
+      }
     return all == records ? nil : JSONWriter(body.setting(all, at: byKeyRecords)).bytes
   }
 

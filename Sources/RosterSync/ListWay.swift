@@ -51,7 +51,7 @@ extension PullPlan.List {
     }
     // An answer of this pull must report the same numbers of records and pages as the first page.
     let isTold = source == .answer || source == .equalAnswer
-    if isTold, let first, facts.contradicts(first, inChain: isChain) {
+    if isTold, let first, facts.contradicts(first) {
       drifts("page \(page.number) reports \(facts.extent), page 1 reports \(first.extent)\(pageLength(facts, first))")
     }
     if job.isAnnounced { checkAnnounced(job, facts: facts, content: content) }

@@ -115,7 +115,8 @@ struct MissingRecords: Sendable {
         inFlight -= 1
         switch result {
         case .success(.answered(let question, let answer)):
-          waiting += try await take(answer, to: question, answers: &answers)
+          // First of all, so that a useless by_key shows before all keys were asked for in vain.
+          waiting = try await take(answer, to: question, answers: &answers)[...] + waiting
         case .success(.failed(let failure)): answers.failed(failure)
         case .success(.ended(let failure, let lookup)):
           end(failure, at: lookup, answers: &answers)
@@ -161,11 +162,14 @@ struct MissingRecords: Sendable {
     _ answer: FetchedRecords, to question: Question, answers: inout KeyAnswers
   ) async throws -> [Question] {
     if !question.lookup.isSingle { answers.hasSeveralKeys = true }
+    if answer.isRefusal { return try await smallerQuestions(question) }
     let received = answer.scan.keys(by: plan)
     let known = Set(received)
     let found = question.keys.filter { known.contains($0.bytes) }
     let rest = unlike(received, among: question.keys.filter { !known.contains($0.bytes) }, of: question, &answers)
     let isWhole = question.witness.map { known.contains($0.bytes) } ?? true
+    // It is a record that upstream has, as that of a control question.
+    if question.witness != nil, isWhole { answers.control = .found }
     if rest.isEmpty || found.isEmpty && isWhole && answer.scan.rejectsOfUnknownKey == 0 {
       try await keep(answer, notFound: rest)
       answers.answered(found: found.count, notFound: rest.count, rejected: answer.scan.rejects)
@@ -179,6 +183,18 @@ struct MissingRecords: Sendable {
     let half = rest.count / 2
     let parts = rest.count == 1 ? [rest] : [Array(rest[..<half]), Array(rest[half...])]
     return parts.map { self.question($0, witness: rest.count == 1 ? nil : question.witness) }
+  }
+
+  /// Asks again for the keys of a refused question, together with a key that upstream has just listed. Without such a
+  /// key the refusal may mean all of them. If that is refused too, its halves are asked for, down to single keys.
+  private func smallerQuestions(_ question: Question) async throws -> [Question] {
+    let keys = question.keys
+    if keys.count == 1 { return [self.question(keys, witness: nil)] }
+    let halves = [Array(keys[..<(keys.count / 2)]), Array(keys[(keys.count / 2)...])]
+    if let witness = question.witness { return halves.map { self.question($0, witness: witness) } }
+    let known = try await cache.seenKeys(plan.resource.name, list: place.number, limit: 1).first?.text
+    let parts = known != nil && keys.count < KeyRequests.maxKeys ? [keys] : halves
+    return parts.map { self.question($0, witness: known) }
   }
 
   private func question(_ keys: [String], witness: String?) -> Question {

@@ -60,7 +60,11 @@ struct Shortcoming: Sendable {
     let what =
       "the last page of \(resource) is full, and upstream calls the page that it leads to past the end; "
       + "\(missing.counted(as: "record")) of the cache are on no page, and none is removed"
-    return Shortcoming(sentence: what, trouble: Diagnosis(.unseenNext, what, [.resource(resource)]))
+    var trouble = Diagnosis(.expiredPage, what, [.resource(resource)])
+    trouble.hint =
+      "if the records are gone, set by_key of [resource.\(resource)], so that upstream is asked for each; "
+      + "if the list goes on, remove the status from beyond of its pages"
+    return Shortcoming(sentence: what, trouble: trouble)
   }
 
   static func postponed(_ resource: String) -> Shortcoming {

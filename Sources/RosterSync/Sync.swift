@@ -445,7 +445,8 @@ package actor Sync {
     guard counts.failed > 0 else { return }
     let examples = try await cache.failedLists(of: resource, limit: Diagnosis.maxConcerned)
     let failed = counts.failed - counts.notFound
-    let areTooMany = failed > 8 && failed * 100 > counts.requested
+    // Lists that failed before are requested again in each sync.
+    let areTooMany = failed > 8 && failed * 2 > max(counts.requested, counts.published)
     let isFirst = !counts.wasEverPulled && counts.obtained == 0
     // A list that failed before may be the only one that is due.
     let outage = counts.obtained == 0 && counts.requested >= counts.published ? failures.serverError : nil

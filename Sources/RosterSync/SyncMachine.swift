@@ -288,7 +288,7 @@ extension SyncMachine {
         askedChanges[resource.name] = found
       }
       if found.isIncremental { continue }
-      if unproven[resource.name]?.contains(.beyond) == true {
+      if hasDoubtfulEnd(resource) {
         if found.missing > 0 { problems.append(.doubtfulEnd(resource.name, missing: found.missing)) }
         continue
       }
@@ -299,6 +299,11 @@ extension SyncMachine {
     state = asking.isEmpty ? .decided : .asking
   }
 
+  /// True if the list may go on after its last page, and nothing asks for the records that are missing.
+  private func hasDoubtfulEnd(_ resource: Resource) -> Bool {
+    unproven[resource.name]?.contains(.beyond) == true && !resource.removal.asks
+  }
+
   private func decision(of resource: Resource, _ found: ResourceComparison, mark: Since.MarkMove) -> RemovalDecision {
     if found.isIncremental {
       let isWeak = weakened.contains(resource.name)
@@ -307,7 +312,7 @@ extension SyncMachine {
       return decision
     }
     let lacking = unproven[resource.name] ?? []
-    let isKnown = found.areAllKeysKnown && !lacking.contains(.beyond)
+    let isKnown = found.areAllKeysKnown && !hasDoubtfulEnd(resource)
     var decision = RemovalDecision(isKnown ? .asDefined : .keepsAll, proof: .init(of: resource, without: lacking))
     decision.mark = mark
     return decision

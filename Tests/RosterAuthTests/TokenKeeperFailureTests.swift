@@ -544,6 +544,33 @@ struct TokenKeeperFailureTests {
     #expect(other.status?.state != .unauthorized)
   }
 
+  @Test("34: a token that cannot be replaced and that upstream still takes is not at fault: only that list is")
+  func fixedToken() async throws {
+    let bench = try await Bench(.static, credentials: Credentials(accessToken: Secret("a0"))).inSync()
+    let token = try #require(try await bench.keeper.current())
+    await bench.keeper.accepted(token.generation)
+    let refusal = TokenRefusal(generation: token.generation, status: 401, key: nil, list: "private")
+    guard case .verify(_, let trial) = try await bench.keeper.rejected(refusal) else {
+      Issue.record("no request was repeated")
+      return
+    }
+    await bench.keeper.blame("private")
+    await bench.keeper.trialEnded(trial)
+    guard case .accept = try await bench.keeper.rejected(refusal) else {
+      Issue.record("the list was not blamed")
+      return
+    }
+    // Refused again, the token is at fault.
+    var other = TokenRefusal(generation: token.generation, status: 401, key: nil, list: "other")
+    guard case .verify(_, let second) = try await bench.keeper.rejected(other) else {
+      Issue.record("no request was repeated")
+      return
+    }
+    other.trial = second
+    let failure = await failure { [other] in _ = try await bench.keeper.rejected(other) }
+    #expect(failure?.kind == .refused && failure?.hint?.contains("access_token") == true)
+  }
+
   @Test("auth.logout_status ends the session at once, but not for a token of an earlier session")
   func logout() async throws {
     let bench = try await Bench().inSync()

@@ -134,6 +134,71 @@ struct PartialPullTests {
     #expect(try bench.ask("SELECT id FROM items ORDER BY id") == ["1", "2", "3"])
   }
 
+  @Test("16: by_key settles such an end: what it does not find is removed, and the rest stays")
+  func askedEnd() async throws {
+    var list = WrittenList(kind: .cursor, pages: [[1, 2], [3, 4], [5, 6]], isLastLinked: true)
+    list.beyond = { _ in Response(status: 400) }
+    var resource = list.resource
+    (resource.pages.beyond, resource.maxRemoval) = ([400], 100)
+    (resource.removal, resource.byKey) = (.ask, "/ask/{key}")
+    let bench = try SyncBench([:])
+    list.serve(bench)
+    #expect(try await bench.sync([resource]).added == 6)
+    list.pages.removeLast()
+    bench.shelf.answer { [list] _, target in
+      if !target.hasPrefix("/ask/") { return list.answer(target) }
+      return target == "/ask/6" ? Response(status: 404) : Response(json: "{\"id\":\(target.dropFirst(5))}")
+    }
+    for round in 1...2 { #expect(try await bench.sync([resource], after: Double(round)).exit == 0) }
+    #expect(try bench.ask("SELECT id FROM items ORDER BY id") == ["1", "2", "3", "4", "5"])
+  }
+
+  @Test(
+    "5, 21: a record that an incremental pull rejects keeps the state degraded until upstream sends it again",
+    arguments: [false, true])
+  func standingReject(hasToken: Bool) async throws {
+    let resource = Self.item(hasToken: hasToken)
+    let bench = try await SyncBench.synced([resource], answers: ["/items": Self.page([(1, 5), (2, 9)])])
+    func serve(_ records: String, at seconds: Double) async throws -> SyncRecord {
+      bench.shelf.answer { _, _ in Response(json: #"{"results":[\#(records)],"token":"t"}"#, headers: [Shelf.date]) }
+      return try await bench.sync([resource], after: seconds)
+    }
+    #expect(try await serve(#"{"id":1,"at":10,"name":7}"#, at: 60).rejected == 1)
+    // Sent again, it is no change.
+    #expect(try await serve(#"{"id":1,"at":10,"name":7}"#, at: 120).outcome == .unchanged)
+    let nothing = try await serve("", at: 180)
+    #expect(nothing.isDegraded && nothing.rejected == 0, "\(nothing)")
+    #expect(nothing.error == "1 record of earlier pulls could not be stored; rosterctl rejects shows why")
+    #expect(nothing.trouble?.kind == .rejects)
+    #expect(try await serve(#"{"id":3,"at":11,"name":8}"#, at: 240).rejected == 1)
+    let rejects = "SELECT page || ' ' || position || ' ' || key || ' ' || sync_id FROM rejects ORDER BY position"
+    #expect(try bench.ask(rejects) == ["0 0 1 2", "0 1 3 5"])
+    let repaired = try await serve(#"{"id":1,"at":12,"name":"b"}"#, at: 300)
+    #expect(repaired.changed == 1 && repaired.isDegraded)
+    #expect(try bench.ask("SELECT key FROM rejects") == ["3"])
+    let whole = try await serve(#"{"id":1,"at":12,"name":"b"},{"id":2,"at":9,"name":""}"#, at: 86_500)
+    #expect(!whole.isDegraded, "\(whole)")
+    #expect(try bench.ask("SELECT count(*) FROM rejects") == ["0"])
+  }
+
+  @Test("5, 22: a list of a child with a rejected record keeps the state degraded while it is not due")
+  func standingRejectOfChild() async throws {
+    let parents = Resource(
+      name: "shop", path: "/shops", records: at("results"), table: "shops", pages: .init(.one), columns: Self.columns)
+    var child = Self.item(hasToken: false)
+    (child.since, child.path) = (nil, "/shops/{shop.id}/items")
+    child.each = Each(of: "shop", changed: ["name"])
+    let bench = try await SyncBench.synced(
+      [parents, child],
+      answers: [
+        "/shops": Self.page([(1, 1)]), "/shops/1/items": #"{"results":[{"id":1,"name":7},{"id":2,"name":"b"}]}"#,
+      ])
+    let quiet = try await bench.sync([parents, child], after: 60)
+    #expect(bench.asked() == ["/shops"] && quiet.isDegraded && quiet.trouble?.kind == .rejects, "\(quiet)")
+    bench.serve(["/shops": Self.page([(1, 1)], name: "c"), "/shops/1/items": Self.page([(1, 1), (2, 1)])])
+    #expect(try await !bench.sync([parents, child], after: 120).isDegraded)
+  }
+
   @Test("21: a delta token that is refused with another status is forgotten too", arguments: [403, 405, 416])
   func forgottenToken(status: Int) async throws {
     let resource = Self.item(hasToken: true)

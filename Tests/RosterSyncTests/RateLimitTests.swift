@@ -36,6 +36,21 @@ struct RateLimitTests {
     #expect(bench.longestNap.seconds >= 11.5)
   }
 
+  @Test("25: an answer with status 200 that speaks of a rate limit is asked for again after the pause that it names")
+  func limitWithStatus200() async throws {
+    for headers in ["X-RateLimit-Reset: 1750000012|X-RateLimit-Remaining: 0", ""] {
+      var bench = try SyncBench([:])
+      bench.maxRetries = 2
+      let body =
+        #"{"data":[],"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded, try again in 12 seconds"}]}"#
+      let refusal = Response(
+        status: 200, headers: headers.isEmpty ? [Shelf.date] : Self.headers(headers), body: Array(body.utf8))
+      Self.serve(refusal, in: bench)
+      #expect(try await bench.sync([Self.item]).added == 2)
+      #expect(bench.longestNap.seconds >= 11.5)
+    }
+  }
+
   /// Two pages, of which the second one is refused once.
   private static func serve(_ refusal: Response, beside headers: [Request.Header] = [], in bench: SyncBench) {
     let isRefused = Mutex(true)

@@ -54,11 +54,9 @@ package struct ListFacts: Sendable, Equatable {
     self.next = next
   }
 
-  /// True if the page announces another list than the first page did. In a chain, only the first page must have a
-  /// count.
-  package func contradicts(_ first: ListFacts, inChain isChain: Bool) -> Bool {
-    if isChain && count == nil || isUncounted { return last != first.last }
-    return count != first.count || last != first.last
+  /// True if the page announces another list than the first page did. Only the first page must have totals.
+  package func contradicts(_ first: ListFacts) -> Bool {
+    count != nil && !isUncounted && count != first.count || last != nil && last != first.last
   }
 
   /// True if the total is 0 beside records. Some servers count the list for its first page only.

@@ -24,7 +24,8 @@ extension Paging {
     let more = facts.more ?? (pages.ending == nil ? nil : true)
     if followsAnswers, facts.next == nil { return .ends }
     if more == true { return pages.style.kind.isSingle ? .ends : .goesOn(isSaid: true) }
-    if let last = facts.last, page.number < last { return .goesOn(isSaid: true) }
+    let last = facts.last ?? page.last
+    if let last, page.number < last { return .goesOn(isSaid: true) }
     switch pages.style.kind.step {
     case .stops: return .ends
     case .sends(.ofAnswer) where more != false && facts.next?.isOfStart == true && !exceeds(page, facts):
@@ -33,7 +34,9 @@ extension Paging {
     case .counts, .sends(.ofLastRecord): break
     }
     // Only records show that such a page exists.
-    if facts.records == 0 || facts.last != nil { return .ends }
+    if facts.records == 0 { return .ends }
+    // Where pages count from 0, the last one's number is one less than their number.
+    if last != nil { return pages.style.first == 0 && isFull(page, facts) ? .isTried : .ends }
     let total = total(page, facts)
     if let total, isBelow(total, page, facts) { return .goesOn(isSaid: true) }
     if more == false { return .ends }
@@ -48,7 +51,7 @@ extension Paging {
   /// The next value of a chain is no promise, because some servers give one on the last page too.
   func isPromised(after page: PageRequest, _ facts: ListFacts) -> Bool {
     if facts.more != nil { return facts.more == true }
-    if let last = facts.last { return page.number < last }
+    if let last = facts.last ?? page.last { return page.number < last }
     return exceeds(page, facts)
   }
 

@@ -11,6 +11,8 @@ package struct PageRequest: Sendable, Equatable {
   package var longest = 0
   /// The total that the pages before it report; nil without one.
   package var total: Int?
+  /// The number of pages that the pages before it report; nil without one.
+  package var last: Int?
   /// Number of empty pages directly before it.
   package var emptyPages = 0
   /// True if a sign says that the list is over, so that any answer without new records is the end.

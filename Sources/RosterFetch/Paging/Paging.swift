@@ -146,7 +146,7 @@ package final class Paging: Sendable {
     case .counts(let unit): page = request(number, after: before, setting: position(unit, page: number, before: before))
     case .sends, .follows, .stops: page = request(number, after: 0)
     }
-    (page.longest, page.total) = (first.records, first.count)
+    (page.longest, page.total, page.last) = (first.records, first.count, first.last)
     return page
   }
 
@@ -171,7 +171,7 @@ package final class Paging: Sendable {
     if verdict == .ends { return .end }
     guard var next = try following(page, facts, links) else { return .end }
     next.longest = max(page.longest, facts.records)
-    next.total = page.total ?? facts.count
+    (next.total, next.last) = (page.total ?? facts.count, facts.last ?? page.last)
     next.emptyPages = facts.records == 0 ? page.emptyPages + 1 : 0
     next.isTrial = verdict == .isTried
     next.isPromised = isPromised(after: page, facts)

@@ -13,8 +13,7 @@ package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConverti
 }
 
 extension Paging {
-  /// The facts of the list in an answer. An answer without a value that the definition names is malformed. In a
-  /// chain, only the first page must have a count.
+  /// The facts of the list in an answer. An answer without a value that the definition names is malformed.
   package func facts(
     in scan: PageScan, of response: Response, isFirst: Bool
   ) throws(UndefinedAnswer) -> ListFacts {
@@ -23,14 +22,18 @@ extension Paging {
     facts.skipped = scan.skipped
     // An answer without a list may leave out its totals and flags too.
     func isGiven(_ value: PointedValue) -> Bool { !scan.lacksList || !value.isAbsent }
-    if let place = resource.pages.count, isFirst || !followsAnswers || !scan.count.isAbsent,
-      isGiven(scan.count)
-    {
+    // Some servers count a list for its first page only, or no empty list.
+    func isTotalGiven(_ value: PointedValue) -> Bool {
+      if !value.isAbsent { return true }
+      let isLeftOut = isFirst ? scan.records == 0 && value.kind == .null : scan.records > 0 || followsAnswers
+      return !isLeftOut && isGiven(value)
+    }
+    if let place = resource.pages.count, isTotalGiven(scan.count) {
       facts.count = try total(scan.count, named: "count", at: place)
     }
     facts.unnamedTotal = unnamedTotal(scan)
     facts.isTotalLowerBound = scan.isTotalLowerBound
-    if let place = last, isGiven(scan.last) { facts.last = try total(scan.last, named: "last", at: place) }
+    if let place = last, isTotalGiven(scan.last) { facts.last = try total(scan.last, named: "last", at: place) }
     if isGiven(scan.more) { facts.more = try more(in: scan, isFirst: isFirst) }
     if let last = facts.last, let count = facts.count, last > max(1, count) {
       throw UndefinedAnswer(reason: "it announces \(last) pages for \(count) records")
@@ -143,6 +146,7 @@ extension Paging {
     guard readsHeaders else { return true }
     let told = adding(response, to: PageScan())
     let (isSilent, pages) = (response.status == 304, resource.pages)
+    if isSilent, let known, let page, hidesEnd(response, known, page) { return false }
     return agrees(pages.count, told.count, isSilent) { $0.number == known?.count }
       && agrees(last, told.last, isSilent) { $0.number == known?.last }
       && agrees(pages.ending, told.more, isSilent) { _ in
@@ -150,6 +154,18 @@ extension Paging {
       }
       && (known?.more == false || leads(response, from: known))
       && agrees(response, deltaToken: told.token, with: known, on: page)
+  }
+
+  /// True if a 304 does not show that the list still ends at a full page. Only headers tell the end, they are missing,
+  /// and its validator may be one of the body alone.
+  private func hidesEnd(_ response: Response, _ known: ListFacts, _ page: PageRequest) -> Bool {
+    let pages = resource.pages
+    let next = pages.style.nextHeader.map { Resource.AnswerPlace.header($0) } ?? pages.style.at
+    let signs = [pages.count, last, pages.ending, followsAnswers ? next : nil].compactMap(\.self)
+    let isTold = signs.contains { sign in
+      if case .header(let name) = sign { response[name] != nil } else { true }
+    }
+    return !isTold && !signs.isEmpty && verdict(after: page, known) == .ends && mayFillPage(known)
   }
 
   /// True if a delta token in a header is the known one. The token of a page that is not the last one does not matter.
@@ -170,14 +186,10 @@ extension Paging {
     return isSilent && told.kind == .absent || isKnown(told)
   }
 
-  /// A 304 of some servers never has the header, and the validator may be one of the body alone. If the list ended at a
-  /// full page, it does not show that no page follows now.
   private func leads(_ response: Response, from known: ListFacts?) -> Bool {
     let style = resource.pages.style
     guard let name = style.nextHeader else { return true }
-    if response[name] == nil, response.status == 304 {
-      return known.map { $0.next != nil || !mayFillPage($0) } ?? true
-    }
+    if response[name] == nil, response.status == 304 { return true }
     return switch style.kind.step {
     case .follows(.ofLinkHeader): links(response, to: known?.next)
     case .follows(.ofAnswer): address(response[name], in: response) == known?.next

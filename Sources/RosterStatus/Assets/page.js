@@ -1,7 +1,7 @@
-// Shows /v1/status, /v1/syncs and /v1/events as text: the page's policy forbids HTML too.
+// Shows /v1/status, /v1/syncs and /v1/events as text: the page's policy forbids HTML.
 const HISTORY = 100;
-const CONCERNED = 20;  // lines of them
-const MANY = 12;  // resources; more of them have a line each
+const CONCERNED = 20;  // lines
+const MANY = 12;  // resources; more have a line each
 const seconds = (text) => Date.parse(text) / 1000;
 const $ = (id) => document.getElementById(id);
 
@@ -180,7 +180,7 @@ function drawHeadline() {
   put("note", note);
   show($("note"), note);
   if (document.title !== `${word} · rosterd`) document.title = `${word} · rosterd`;
-  // A screen reader announces a new state, but not every page.
+  // Screen readers announce a new state only.
   const known = [word, note, state === "syncing" ? status.sync.current?.phase : words.replace(/[\d:.]+/g, "")].join();
   if (known === announced) return;
   announced = known;
@@ -229,8 +229,6 @@ function due(time) {
   return left > 0 ? `in ${counting(left + 1)}` : left > -2 ? "now" : `due for ${counting(-left)}`;
 }
 
-const nextLimit = ", without a request unless a credential file has changed";
-
 function drawFacts() {
   const { cache, sync, token, upstream, config } = status;
   const { verified_at: verified, published_at: published, snapshot, wal_bytes: wal } = cache;
@@ -244,7 +242,7 @@ function drawFacts() {
     `at ${at(verified)}${published < verified ? `; changed ${at(published)}` : ""}`);
   fact("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned",
     upstream.held_until ? `upstream wants no request before ${at(upstream.held_until)}`
-      : sync.next_at ? `at ${at(sync.next_at)}${status.state === "unauthorized" ? nextLimit : ""}` : "");
+      : sync.next_at ? `at ${at(sync.next_at)}${status.state === "unauthorized" ? ", if a credential has changed" : ""}` : "");
   fact("records", grouped(cache.records), `${many(cache.resources.length, "resource")}, ${many(cache.pages, "page")}`);
   drawRequests(upstream);
   if (token.flow === "none") fact("token", "none needed", "auth.flow is none");
