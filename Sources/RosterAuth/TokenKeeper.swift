@@ -149,7 +149,7 @@ package actor TokenKeeper {
     if known == nil { session.takePause(of: [machine.session, current].compactMap(\.self)) }
     let now = clock.moment
     act { $0.reconfigured(setup, session: session, now: now) }
-    // A request with a token says nothing about requests without one.
+    // A request with another token, or with one, says nothing about requests with this one, or without one.
     if !setup.settings.flow.refreshes { witness = nil }
     if change == .lift { machine.clearEnding() } else if retry { machine.beginTrial() }
     // Only the next sync shows whether upstream accepts requests without a session again.

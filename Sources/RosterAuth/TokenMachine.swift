@@ -79,7 +79,7 @@ struct TokenMachine: Sendable, Equatable {
   }
 
   /// The token cannot be replaced. If its end seems to be past, it has been tried, and is not sent again. If upstream
-  /// has taken it in this sync, that request is repeated, and shows whether the token or the list is at fault.
+  /// has taken it before, that request is repeated, and shows whether the token or the list is at fault.
   private mutating func refuseFixed(
     _ token: Token, of waiter: Waiter, refusal: TokenRefusal, now: ClockReading
   ) -> Action {

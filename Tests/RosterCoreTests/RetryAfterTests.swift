@@ -60,6 +60,8 @@ private func retryAfter(_ value: String, date: String? = nil) -> Duration? {
       (#"{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}"#, true),
       (#"{"message":"You have exceeded a secondary rate limit"}"#, true), ("<h1>Too Many Requests</h1>", true),
       (#"{"message":"Forbidden","rateLimit":{"remaining":4999}}"#, false), (#"{"message":"no right"}"#, false),
+      (#"{"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}]}"#, true),
+      (#"{"message":"no right","throttled":false,"queriesPerSecond":10}"#, false),
     ])
   func limitWords(body: String, isSpent: Bool) {
     #expect(Response(status: 403, body: Array(body.utf8)).isSpent == isSpent)

@@ -34,7 +34,8 @@ import Testing
       #expect(record.exit == 0 && record.isDegraded && record.rejected == 0, "\(record)")
       #expect(
         record.error
-          == "1 record of thing has only the first elements of /a/data: upstream says so beside them (the first is 2)")
+          == "1 record of thing has only the first elements of /a/data: a member beside the list shows that it goes on (the first is 2)"
+      )
       #expect(record.trouble?.kind == .cutList)
     }
     #expect(try bench.ask("SELECT line FROM lines ORDER BY line") == ["1", "2", "9", "9"])

@@ -22,7 +22,7 @@ extension SnapshotPublication {
     note(what, "; rosterctl rejects shows why", Diagnosis(.rejects, what), in: &record)
   }
 
-  /// Lists in records that have further elements. An API often sends the first elements only, and says so beside them.
+  /// Lists in records that have further elements. An API often sends the first elements only, with a sign beside them.
   private func noteCutLists(in record: inout SyncRecord) throws {
     for tables in data.tables {
       for list in tables.resource.lists {
@@ -30,7 +30,7 @@ extension SnapshotPublication {
         let name = tables.resource.name
         let what =
           "\(cut.records.counted(as: "record")) of \(name) \(cut.records == 1 ? "has" : "have") only the first elements of "
-          + "\(list.at): upstream says so beside them"
+          + "\(list.at): a member beside the list shows that it goes on"
         let trouble = Diagnosis(.cutList, what, [.resource(name), .record(cut.key, of: name)])
         note(what, " (the first is \(cut.key))", trouble, in: &record)
       }

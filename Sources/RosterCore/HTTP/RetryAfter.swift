@@ -34,11 +34,11 @@ extension Response {
     "ratelimitexceeded", "ratelimitreached", "ratelimited", "secondaryratelimit", "exceededratelimit",
     "exceededtheratelimit", "exceededyourratelimit", "toomanyrequests", "quotaexceeded", "requestlimitexceeded",
     "throttleviolation", "throttlingexception", "requestthrottled", "rateexceeded", "requestlimitreached",
-    "queriespersecond", "throttled",
+    "overqueriespersecond", "codethrottled",
   ]
 
-  /// The pause that upstream asks for, and the header with it, or `body`: Retry-After, or for a rate limit its reset
-  /// time. nil if nothing says so. At most one day.
+  /// The pause that upstream asks for, and the header that has it, or `body`. It is Retry-After, or the reset time of a
+  /// rate limit; nil without one. At most one day.
   /// - Parameter isRateLimit: nil to decide it by the status.
   package func pause(now: Date, isRateLimit: Bool? = nil) -> (duration: Duration, header: String)? {
     let asked = retryAfter(now: now)

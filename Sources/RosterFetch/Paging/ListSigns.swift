@@ -35,7 +35,7 @@ extension Paging {
     }
     // Only records show that such a page exists.
     if facts.records == 0 { return .ends }
-    // Where pages count from 0, the last one's number is one less than their number.
+    // If pages count from 0, the number of the last one may be meant, which is one less than their number.
     if last != nil { return pages.style.first == 0 && isFull(page, facts) ? .isTried : .ends }
     let total = total(page, facts)
     if let total, isBelow(total, page, facts) { return .goesOn(isSaid: true) }
