@@ -167,7 +167,7 @@ import Testing
       #expect(try await bench.sync([resource], after: Double(round)).error == nil)
       #expect(try Self.ids(bench) == Array(1...number))
     }
-    if isLast { #expect(bench.asked().suffix(4) == (1...4).map { "/items?page=\($0)" }) }
+    if isLast { #expect(bench.asked().suffix(4).sorted() == (1...4).map { "/items?page=\($0)" }) }
   }
 
   @Test("19: the number of the last page may count from 0, as the pages do", arguments: [4, 5, 6])
