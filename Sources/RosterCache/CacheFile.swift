@@ -109,14 +109,24 @@ package enum CacheFile {
     return aside
   }
 
-  /// Gives a cache the name of another one in a single step: a file of that name exists at all times. The other one
-  /// gets the name `aside`. No process has the caches open, and the first one has no log.
+  /// Gives a cache the names of another one, whose files get the name `aside`. Each file exists at all times, because a
+  /// reader that may not write cannot create them. No process has the caches open for writing, and their logs are
+  /// empty, so that each log fits both caches meanwhile.
   static func replace(_ path: String, by successor: String, aside: String) throws {
-    if fileStatus(path) != nil {
-      try remove(aside)
-      try move(path, to: aside)
+    if fileStatus(path) != nil { try remove(aside) }
+    // Only a damaged cache has a log that is not empty.
+    let isLogKept = fileStatus(path + "-wal").map { $0.st_size > 0 } == true
+    for part in parts.reversed() {
+      if !part.isEmpty, fileStatus(successor + part) == nil { try touch(successor + part, mode: mode) }
+      let isDropped = fileStatus(path + part) == nil || !part.isEmpty && !isLogKept
+      // A second name, which the rename then replaces. Some file systems do not support hard links.
+      guard isDropped || link(path + part, aside + part) == 0 || rename(path + part, aside + part) == 0,
+        rename(successor + part, path + part) == 0
+      else {
+        throw refusal(path, cause: reason())
+      }
     }
-    try take(path, by: successor)
+    try flush(parentFolder(of: path), path: path)
   }
 
   private static func move(_ path: String, to aside: String) throws {

@@ -47,6 +47,8 @@ extension Cache {
     guard fileStatus(path) != nil else { return true }
     let older = try Database(path: path, access: .writer)
     defer { older.close() }
+    // A reader that may not write cannot create the parts again.
+    try older.keepLog()
     do {
       // A connection that has read nothing has not opened the log, and a checkpoint of it does nothing.
       _ = try older.count("SELECT count(*) FROM main.sqlite_schema")
