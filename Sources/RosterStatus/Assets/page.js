@@ -1,7 +1,7 @@
 // Shows /v1/status, /v1/syncs and /v1/events as text: the page's policy forbids HTML.
 const HISTORY = 100;
 const CONCERNED = 20;  // lines
-const MANY = 12;  // resources; more have a line each
+const MANY = 12;  // resources
 const seconds = (text) => Date.parse(text) / 1000;
 const $ = (id) => document.getElementById(id);
 
@@ -24,7 +24,7 @@ const now = () => Date.now() / 1000 + skew;
 // MARK: Words
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
-const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : /s[h]?$/.test(noun) ? "es" : "s"}`;
+const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : /sh?$/.test(noun) ? "es" : "s"}`;
 const many = (number, noun) => count(number, noun).replace(/^\d+/, grouped);
 const tenths = (number) => (number + 1e-6).toFixed(1);
 const units = [["d", 86400, "h", 3600], ["h", 3600, "min", 60], ["min", 60, "s", 1]];
@@ -242,7 +242,7 @@ function drawFacts() {
     `at ${at(verified)}${published < verified ? `; changed ${at(published)}` : ""}`);
   fact("next", sync.current ? "after this one" : sync.next_at ? due(sync.next_at) : "not planned",
     upstream.held_until ? `upstream wants no request before ${at(upstream.held_until)}`
-      : sync.next_at ? `at ${at(sync.next_at)}${status.state === "unauthorized" ? ", if a credential has changed" : ""}` : "");
+      : sync.next_at ? `at ${at(sync.next_at)}${status.state === "unauthorized" ? ", without a request unless a credential file has changed" : ""}` : "");
   fact("records", grouped(cache.records), `${many(cache.resources.length, "resource")}, ${many(cache.pages, "page")}`);
   drawRequests(upstream);
   if (token.flow === "none") fact("token", "none needed", "auth.flow is none");
