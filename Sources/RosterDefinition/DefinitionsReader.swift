@@ -26,9 +26,9 @@ package struct DefinitionsReader {
       }
       if let definition = definition(table.item, name: table.name, at: place) { written.append(definition) }
     }
-    let windows = written.reduce(into: [:]) { $0[$1.resource.name] = $1.resource.windows }
+    let parents = written.map(\.resource).filter { $0.windows != nil }
     for index in written.indices {
-      written[index].takeWindows(of: windows)
+      written[index].takeWindows(of: parents)
       written[index].windowCount = written[index].resource.windows?.count(at: now)
     }
     let rules = DefinitionRules()
@@ -193,11 +193,13 @@ extension WrittenDefinition {
 }
 
 extension WrittenDefinition {
-  /// A child of windows pulls the lists of older ones by their age only.
-  fileprivate mutating func takeWindows(of parents: [String: Windows]) {
-    guard let parent, let windows = parents[parent] else { return }
+  /// A child of windows pulls the lists of older ones by their age only, and of one that ended since.
+  fileprivate mutating func takeWindows(of parents: [Resource]) {
+    guard let parent = parents.first(where: { $0.name == parent }), let windows = parent.windows else { return }
     resource.each?.windows = windows
     if !has("each.whole_every") { resource.each?.wholeEvery = .every(Windows.usualWhole) }
+    let end = parent.columns.first { $0.at == Windows.end }
+    if let end, windows.endsNow, !has("each.changed") { resource.each?.changed = [end.name] }
   }
 }
 

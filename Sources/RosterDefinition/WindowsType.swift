@@ -1,12 +1,13 @@
 import RosterCore
 
 extension ValueType<Windows> {
-  private static var names: [String] { ["from", "every", "recent", "form"] }
+  private static var names: [String] { ["from", "every", "recent", "form", "ends_now"] }
 
-  /// A table with `from` and `every`, and perhaps `recent` and `form`.
+  /// A table with `from` and `every`, and perhaps the other names.
   static var windows: Self {
     Self(
-      name: "a table", allowed: "{ from = \"2023-01-01\", every = \"31d\" }, also with recent and form", isBare: false,
+      name: "a table", allowed: "{ from = \"2023-01-01\", every = \"31d\" }, also with recent, form and ends_now",
+      isBare: false,
       read: { (item) throws(Mistakes) in
         guard case .table(let members) = item else { throw Mistakes(item.isNot("a table")) }
         if let other = members.list.first(where: { !names.contains($0.name) }) {
@@ -27,6 +28,7 @@ extension ValueType<Windows> {
           throw Mistakes([Mistake("\(every.text) is no number of seconds", allowed: "whole seconds", entry: "every")])
         }
         windows.recent = try entry("recent", of: members, as: .integer(0...Windows.maxCount)) ?? Windows.usualRecent
+        windows.endsNow = try entry("ends_now", of: members, as: .boolean) ?? false
         if let form = try entry("form", of: members, as: .formOfBounds) {
           windows.form = form
         } else {
@@ -42,7 +44,7 @@ extension ValueType<Windows> {
       write: { windows in
         .table([
           "from": .string(windows.from), "every": .string(windows.every.text), "recent": .integer(windows.recent),
-          "form": ValueType<TimeForm?>.formOfBounds.write(windows.form),
+          "form": ValueType<TimeForm?>.formOfBounds.write(windows.form), "ends_now": .boolean(windows.endsNow),
         ])
       })
   }

@@ -68,6 +68,28 @@ import Testing
     #expect(Set(comment.parentColumns.map(\.key)) == ["path", "query", "body", "where"])
   }
 
+  @Test(
+    "22: a list of a window is due by its age, and with ends_now also when the window ends", arguments: [false, true])
+  func windows(endsNow: Bool) throws {
+    let resources = try workspace.load(
+      """
+      [resource.month]
+      windows = { from = "2023-01-01", every = "31d"\(endsNow ? ", ends_now = true" : "") }
+      columns = { start = "/from", end = "/to" }
+
+      [resource.report]
+      path = "/report"
+      query = { from = "{month.start}", to = "{month.end}" }
+      each = { of = "month" }
+      columns.id = "/id"
+
+      """
+    ).resources
+    #expect(resources[0].windows?.endsNow == endsNow)
+    #expect(resources[1].each?.changed == (endsNow ? ["end"] : []))
+    #expect(resources[1].each?.wholeEvery == .every(Windows.usualWhole))
+  }
+
   @Test("The output of check is read again, with each, inline and the record style")
   func roundTrip() throws {
     let read = try workspace.load(Self.family)

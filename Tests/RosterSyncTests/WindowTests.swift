@@ -321,6 +321,30 @@ import Testing
     #expect(try bench.ask("SELECT count(DISTINCT day) FROM report") == ["46"])
   }
 
+  @Test("With ends_now the last window ends at the start of the sync, and is pulled again when it ends")
+  func endsNow() async throws {
+    var resources = Self.resources(recent: 1)
+    resources[0].windows?.endsNow = true
+    resources[1].each?.windows?.endsNow = true
+    resources[1].each?.changed = ["to_day"]
+    let reports = Reports(days: Self.first..<Self.first + 60)
+    let bench = try SyncBench([:])
+    let today = Mutex("2025-06-15")
+    Self.serve(reports, to: bench) { target in
+      let isLate = target.split(separator: "=").last.map { $0 > today.withLock(\.self) } ?? false
+      return isLate ? Response(status: 400) : nil
+    }
+    #expect(try await bench.sync(resources).error == nil)
+    let ends = "SELECT to_day FROM window ORDER BY from_day DESC LIMIT 2"
+    #expect(try bench.ask(ends) == ["2025-06-15", "2025-06-10"])
+    _ = bench.asked()
+    today.withLock { $0 = "2025-06-25" }
+    #expect(try await bench.sync(resources, after: 10 * 86_400).error == nil)
+    #expect(try bench.ask(ends) == ["2025-06-25", "2025-06-20"])
+    let asked = bench.asked().map { String($0.suffix(10)) }.sorted()
+    #expect(asked.suffix(2) == ["2025-06-20", "2025-06-25"])
+  }
+
   @Test("Boundaries come from the start, and a form writes them", arguments: [TimeForm.unix, .compact, .http, nil])
   func forms(_ form: TimeForm?) {
     let windows = Windows(from: "2025-05-01", every: .seconds(10 * 86_400), recent: 3, form: form)

@@ -10,6 +10,8 @@ package struct Windows: Sendable, Equatable {
   package var recent: Int
   /// Form of the bounds; nil for a day such as `2026-11-23`.
   package var form: TimeForm?
+  /// True if the last window ends at the start of the sync, for upstreams that refuse a later bound.
+  package var endsNow = false
 
   /// Windows without a form have days.
   package init(from: String, every: Duration, recent: Int = Self.usualRecent, form: TimeForm? = nil) {
@@ -47,8 +49,11 @@ package struct Windows: Sendable, Equatable {
 
   /// The records of all windows that have begun, in their order.
   package func records(at now: Date) -> [JSONValue] {
-    (0..<min(count(at: now), Self.maxCount + 1)).map { index in
-      .object([.init("from", bound(index)), .init("to", bound(index + 1))])
+    let count = count(at: now)
+    return (0..<min(count, Self.maxCount + 1)).map { index in
+      let isOpen = endsNow && index == count - 1
+      let end = isOpen ? text(of: Timestamp.seconds(of: now)) : bound(index + 1)
+      return .object([.init("from", bound(index)), .init("to", end)])
     }
   }
 
@@ -62,7 +67,10 @@ package struct Windows: Sendable, Equatable {
   private func bound(_ index: Int) -> JSONValue {
     let (distance, isFar) = length.multipliedReportingOverflow(by: Int64(index))
     let (value, isLate) = (begin ?? 0).addingReportingOverflow(distance)
-    let time = isFar || isLate ? .max : value
+    return text(of: isFar || isLate ? .max : value)
+  }
+
+  private func text(of time: Int64) -> JSONValue {
     guard let form else { return .text(Timestamp.day(of: time)) }
     let text = Timestamp.text(of: time, form)
     return form.isText ? .text(text) : .number(text)
