@@ -128,7 +128,7 @@ extension RecordDecoder {
     found.at = isNone ? PointedValue(.null, offset: Int(next.start)) : value(next)
     found.token = try pointed(places.token)
     if places.readsMembers { found.at = try members(of: found.at) }
-    if places.readsElements { found.at = try elements(of: found.at) }
+    if places.readsWhole { found.at = try whole(found.at) }
   }
 
   private mutating func readOne(
@@ -187,9 +187,11 @@ extension RecordDecoder {
 
   /// A clause with the key of a definition that permits this value where the list is expected; empty without a key.
   private func hint(for value: JSONSlice) -> String {
-    switch value.kind {
+    if isEmptyPlaceholder(value) { return " (if it is so without records, set no_records = [\"absent\"])" }
+    return switch value.kind {
     case .null: " (if it is null without records, set no_records = [\"null\"])"
     case .absent: " (if it is absent without records, set no_records = [\"absent\"])"
+    case .list where isRecord: " (if it is a list of one record, set records = \"\(plan.resource.records)/0\")"
     case .object where !isRecord && !isMap && !plan.resource.records.isWhole:
       " (if a single record comes without a list, set list_of_one = true)"
     case .true, .false, .integer, .fraction, .string, .escapedString, .object, .list: ""
@@ -203,14 +205,18 @@ extension RecordDecoder {
     if let refusal = try unmet(places) { return .refused(refusal) }
     // The members of the only record say nothing about the answer.
     if hasList, plan.resource.records.isWhole { return try mapFault().map { .refused($0) } }
+    let isEmpty = hasList && !isRecord && found.records == 0
     for sign in statements {
+      if isEmpty, sign.sign.values == .badStatus, try has(AnswerSign.isUnready, in: sign.value) {
+        return .refused(refusal(sign))
+      }
       switch sign.sign.effect {
       case .isPartial: if try isMet(sign) { return .refused(refusal(sign)) }
       case .fails:
         guard try isMet(sign) else { continue }
         return hasList ? .refused(refusal(sign)) : .refusedWithoutList(refusal(sign))
       case .explains:
-        guard hasList, !isRecord, found.records == 0, try isMet(sign), try hasBadWords(sign.value) else { continue }
+        guard isEmpty, try isMet(sign), try isReason(sign) else { continue }
         return .refused(refusal(sign))
       case .lacks, .goesOn, .isLowerBound: continue
       }
@@ -336,6 +342,7 @@ extension RecordDecoder {
         guard places.root == plan.places.root, sign.sign.values != .total || found.lacksList,
           try isUnfollowed(sign.sign, places), try isMet(sign)
         else { continue }
+        if sign.sign.values == .pages, try isCalledWhole() { continue }
         return AnswerLack(at: self.place(of: sign), cause: .unfollowed, value: sign.value)
       case .fails, .isPartial, .explains, .isLowerBound: continue
       }
@@ -343,10 +350,24 @@ extension RecordDecoder {
     return nil
   }
 
+  /// True if another member says that no page follows. Some servers count pages of a size that they do not use.
+  private mutating func isCalledWhole() throws(Malformed) -> Bool {
+    for other in statements where other.sign.effect == .goesOn {
+      switch other.sign.values {
+      case .yes: if try isMet(.no, by: other.value) { return true }
+      case .no: if try isMet(.yes, by: other.value) { return true }
+      case .total: if total(other.value) == Int64(found.records) { return true }
+      case .flag, .anyFault, .faults, .positive, .badStatus, .badWords, .pages, .links, .atLeast, .below: continue
+      }
+    }
+    return false
+  }
+
   /// True if the list ends at this answer by its definition, which has no key for a sign that it goes on.
   private mutating func isUnfollowed(_ sign: AnswerSign, _ places: AnswerPlaces) throws(Malformed) -> Bool {
     let pages = plan.resource.pages
     if isRecord || pages.ending != nil || pages.count != nil || pages.style.last != nil { return false }
+    if [.pages, .links].contains(sign.values), pages.style.kind.step != .stops { return false }
     switch pages.style.kind.step {
     case .stops: return true
     case .counts, .sends(.ofLastRecord):
@@ -425,7 +446,7 @@ extension PointedValue {
     case .integer(let number): .integer(number)
     case .number(let digits): .number(digits)
     case .text(let text): .text(text)
-    case .compound, .members, .elements: .object([])
+    case .compound, .members, .whole: .object([])
     }
   }
 
@@ -434,7 +455,7 @@ extension PointedValue {
     case .absent: "absent"
     case .null: "null"
     case .text(let text): "\"\(text.prefix(40))\""
-    case .compound, .members, .elements: "a list or an object"
+    case .compound, .members, .whole: "a list or an object"
     case .boolean, .integer, .number: json?.queryText ?? ""
     }
   }

@@ -10,7 +10,7 @@ struct AnswerSign: Sendable {
     /// The answer names what it lacks: it is stored, and nothing is removed.
     case lacks
     /// The member says why an answer has no list. Beside records it says nothing, and beside an empty list only with a
-    /// word such as "timeout".
+    /// word such as "timeout", or as a flag.
     case explains
     /// The list goes on. If the definition does not follow it, the answer is stored, and nothing is removed.
     case goesOn
@@ -38,6 +38,10 @@ struct AnswerSign: Sendable {
     case badWords
     /// A number above that of the records.
     case total
+    /// A number of pages above 1.
+    case pages
+    /// A list of links, one of which leads to a next page.
+    case links
     /// The text "gte" or "gt".
     case atLeast
     /// A number below the one of this member of the same object.
@@ -53,7 +57,8 @@ struct AnswerSign: Sendable {
   var isJudged: Bool {
     switch values {
     case .no, .badStatus, .badWords: true
-    case .yes, .flag, .anyFault, .faults, .positive, .total, .atLeast, .below: false
+    case .yes, .flag, .anyFault, .faults, .positive, .total, .pages, .links, .atLeast, .below:
+      false
     }
   }
 }
@@ -71,7 +76,8 @@ extension AnswerSign {
   var namesFault: Bool {
     switch values {
     case .anyFault, .faults: effect != .goesOn
-    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total, .atLeast, .below: false
+    case .no, .yes, .flag, .positive, .badStatus, .badWords, .total, .pages, .links, .atLeast, .below:
+      false
     }
   }
 
@@ -122,13 +128,15 @@ extension AnswerSign {
     (["error", "fault", "exception"], .fails, .anyFault, .lacks),
     (["errors"], .fails, .faults, .lacks),
     (
-      ["err", "errno", "errorcode", "errcode", "errmsg", "errormsg", "errormessage", "errordescription"],
-      .fails, .anyFault, nil
+      [
+        "err", "errno", "errorcode", "errcode", "retcode", "returncode", "errmsg", "errormsg", "errormessage",
+        "errordescription", "failure",
+      ], .fails, .anyFault, nil
     ),
     (["errormessages"], .fails, .faults, nil),
     (["haserror", "haserrors", "iserror", "failed"], .fails, .yes, nil),
     (
-      ["status", "result", "code", "cod", "statuscode", "httpstatus", "resultcode", "responsecode"],
+      ["status", "stat", "ack", "result", "code", "cod", "statuscode", "httpstatus", "resultcode", "responsecode"],
       .fails, .badStatus, nil
     ),
     (
@@ -152,6 +160,12 @@ extension AnswerSign {
     (["warning", "warnings", "remark", "remarks"], .lacks, .badWords, nil),
     (["message", "msg", "detail"], .explains, .anyFault, .explains),
     (
+      ["reason", "statusmessage", "statustext", "returnmessage", "resultmessage", "responsemessage"],
+      .explains, .anyFault, nil
+    ),
+    (["ready", "isready"], .explains, .no, nil),
+    (["processing", "isprocessing", "pending", "ispending"], .explains, .yes, nil),
+    (
       [
         "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmorepages", "moreresults", "morerecords", "more",
         "truncated", "istruncated", "exceededtransferlimit", "resulttruncated",
@@ -171,8 +185,11 @@ extension AnswerSign {
         "totalcount", "totalresults", "totalrecords", "totalitems", "totalelements", "totalsize", "totalhits",
         "totalentries", "totalrows", "recordstotal", "numfound", "nbhits", "odatacount", "hydratotalitems", "total",
         "count", "recordsfiltered", "totalfiltered", "filteredtotal", "filteredcount", "totalcountfiltered",
+        "numbermatched", "totalmatched", "resultstotal", "itemstotal", "totalfound",
       ], .goesOn, .total, nil
     ),
+    (["totalpages", "pagecount", "numpages", "nbpages", "lastpage", "pages"], .goesOn, .pages, nil),
+    (["links", "link"], .goesOn, .links, nil),
     (["numfoundexact"], .isLowerBound, .no, nil),
     (["totalrelation", "totalcountrelation"], .isLowerBound, .atLeast, nil),
   ])
@@ -185,6 +202,7 @@ extension AnswerSign {
       (["failed", "partial"], .isPartial, .positive, .isPartial), (["skipped"], .lacks, .positive, .lacks),
     ]),
     "status": table([(["state", "type"], .fails, .badStatus, nil)]),
+    "messages": table([(["resultcode"], .fails, .badStatus, nil)]),
     "requeststatus": table([(["state", "type"], .fails, .badStatus, nil)]),
     "meta": table([(["state"], .fails, .badStatus, nil)]),
   ]
@@ -206,7 +224,8 @@ extension AnswerSign {
 
   /// Objects beside a list that speak about the answer.
   static let envelopes: Set<String> = [
-    "meta", "metadata", "status", "requeststatus", "response", "responseheader", "responsestatus", "responsemetadata",
+    "meta", "metadata", "messages", "status", "requeststatus", "response", "responseheader", "responsestatus",
+    "responsemetadata",
     "responseinfo", "counts",
     "header", "head", "result", "resultinfo", "resultset", "info", "outcome", "page", "pages", "pager", "pageinfo",
     "pagecontext", "paging", "paginginfo", "pagination", "paginationinfo", "cursor", "cursors", "searchmetadata",
@@ -240,6 +259,13 @@ extension AnswerSign {
       || zip(words, words.dropFirst()).contains { badPhrases.contains("\($0) \($1)") }
   }
 
+  /// True if a text beside an empty list says that the list is not made yet.
+  static func isUnready(_ text: String) -> Bool {
+    let words = words(text, atMost: 3)
+    return words.first.map(unreadyWords.contains) == true
+      || zip(words, words.dropFirst()).contains { unreadyPhrases.contains("\($0) \($1)") }
+  }
+
   /// True if a warning in an answer says that something failed or is missing.
   static func isLack(_ text: String) -> Bool { isBad(text) || words(text).contains(where: lackWords.contains) }
 
@@ -257,13 +283,21 @@ extension AnswerSign {
   private static let badWords: Set<String> = [
     "error", "errors", "err", "fail", "fails", "failed", "failing", "failure", "failures", "fault", "invalid", "denied",
     "forbidden", "unauthorized", "unauthenticated", "timeout", "timedout", "timed", "exceeded", "exhausted",
-    "unavailable", "exception", "partial", "partially", "incomplete", "unreachable", "aborted",
+    "unavailable", "exception", "partial", "partially", "incomplete", "unreachable", "aborted", "notok",
   ]
 
   private static let badPhrases: Set<String> = [
     "too many", "rate limit", "rate limited", "server busy", "system busy", "try again", "under maintenance",
-    "token expired", "session expired", "not logged", "log in", "gathering results",
+    "token expired", "session expired", "not logged", "log in", "gathering results", "query limit", "daily limit",
+    "limit reached", "slow down",
   ]
+
+  /// Beside an empty list, they say that it is not made yet.
+  private static let unreadyWords: Set<String> = [
+    "processing", "pending", "queued", "running", "preparing", "generating", "initializing", "warming", "building",
+  ]
+
+  private static let unreadyPhrases: Set<String> = ["in progress", "not ready", "in queue"]
 
   private static let partialWords: Set<String> = [
     "partial", "partially", "incomplete", "truncated", "timeout", "timedout", "timed", "unreachable",

@@ -80,6 +80,8 @@ extension RecordDecoder {
     case .badStatus: isBadStatus(value)
     case .badWords: try has(AnswerSign.isLack, in: value)
     case .total: total(value).map { $0 > found.records } ?? false
+    case .pages: number(value).map { $0 > 1 } ?? false
+    case .links: try leadsOn(value)
     case .atLeast:
       if case .string = value.kind {
         ["gte", "gt"].contains(JSONEscapes.text(bytes, value).lowercased())
@@ -89,6 +91,18 @@ extension RecordDecoder {
     // Only its neighbours show that.
     case .below: false
     }
+  }
+
+  /// True if a list of links has one with `"rel": "next"`, or with `relation` as in FHIR.
+  private mutating func leadsOn(_ links: JSONSlice) throws(Malformed) -> Bool {
+    guard case .list = links.kind else { return false }
+    for link in try elements(links) where link.kind.isObject {
+      for name in ["rel", "relation"] {
+        let relation = value(try look(for: JSONPointer(segments: [name]), from: Int(link.start)))
+        if relation.kind == .text("next") { return true }
+      }
+    }
+    return false
   }
 
   private func isFlag(_ value: JSONSlice, _ flag: Bool) -> Bool {
@@ -136,9 +150,13 @@ extension RecordDecoder {
     }
   }
 
-  mutating func hasBadWords(_ value: JSONSlice) throws(Malformed) -> Bool { try has(AnswerSign.isBad, in: value) }
+  /// True if the value is a reason for an empty list: a flag, or a text with such a word.
+  mutating func isReason(_ statement: AnswerStatement) throws(Malformed) -> Bool {
+    if statement.sign.values != .anyFault { return true }
+    return try has({ AnswerSign.isBad($0) || AnswerSign.isUnready($0) }, in: statement.value)
+  }
 
-  private mutating func has(_ words: (String) -> Bool, in value: JSONSlice) throws(Malformed) -> Bool {
+  mutating func has(_ words: (String) -> Bool, in value: JSONSlice) throws(Malformed) -> Bool {
     switch value.kind {
     case .string, .escapedString: return words(JSONEscapes.text(bytes, value))
     case .list, .object:

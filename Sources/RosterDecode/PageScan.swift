@@ -25,7 +25,7 @@ package struct PageScan: Sendable, Equatable {
   package var hasOtherMark = false
   /// The form of a time at `since.at` that has another form than `since.form`; nil if all times fit.
   package var otherForm: TimeForm?
-  /// Kinds of the records with a key, in the order of the body. Only an incremental page has them.
+  /// Kinds of the records with a key, in the order of the body. Only pages of changes have them.
   package var kinds: [RecordKind] = []
   /// Values at `since.at` of the same records. `noMark` for a record without a value; empty without `since.at`.
   package var marks: [Int64] = []
@@ -96,8 +96,8 @@ package struct PointedValue: Sendable, Equatable {
     /// The members of an object, if the definition sends them as parameters. Each is a scalar and occurs once. Null
     /// members are left out.
     case members([JSONValue.Member])
-    /// The elements of a list, if the definition sends them in a body. Each is a scalar.
-    case elements([JSONValue])
+    /// A list or an object, if the definition sends it in a body.
+    case whole(JSONValue)
   }
 
   /// Kind and content of the value.

@@ -24,6 +24,8 @@ extension RecordDecoder {
     // A null element has no values, so that a condition can skip it.
     guard root.kind.isObject || root.kind == .null else { return .rejected(.notAnObject) }
     if !meetsConditions() { return .skipped }
+    // An event without a key is about no record.
+    if plan.readsEvents, [.absent, .null].contains(keySlice.kind) { return .skipped }
     guard root.kind.isObject else { return .rejected(.notAnObject) }
     readForms(tree.record)
     if let fault = keyFault ?? rowFault() { return .rejected(fault) }
@@ -74,7 +76,11 @@ extension RecordDecoder {
         if let fault = listFaults[index] { return .element(list: index, fault) }
       case .object: if !isEmptyPlaceholder(slots[node]) { return .objectForList(node: node) }
       case .true, .false, .integer, .fraction, .string, .escapedString:
-        if !isEmptyPlaceholder(slots[node]) { return .notAList(node: node) }
+        if isSingle(slots[node], list: index) {
+          if let fault = listFaults[index] { return .element(list: index, fault) }
+        } else if !isEmptyPlaceholder(slots[node]) {
+          return .notAList(node: node)
+        }
       }
     }
     return nil
@@ -134,6 +140,15 @@ extension RecordDecoder {
 
   /// A list that may be one element without brackets.
   func isListOfOne(_ list: Int) -> Bool { plan.resource.lists[list].isListOfOne }
+
+  /// True if a text, a number or a boolean is the only element of a list of such values.
+  func isSingle(_ value: JSONSlice, list: Int) -> Bool {
+    switch value.kind {
+    case .true, .false, .integer, .fraction, .string, .escapedString:
+      isListOfOne(list) && tree.rows[list].isBare && !isEmptyPlaceholder(value)
+    case .absent, .null, .list, .object: false
+    }
+  }
 
   /// Reads the element that is in place of a list.
   mutating func checkElement(_ list: Int) throws(Malformed) {

@@ -81,6 +81,26 @@ extension RecordDecoder {
     return try rejectsPartial() ? .rejected : nil
   }
 
+  /// Places of columns and lists at which none of the first records has anything.
+  /// - Parameters:
+  ///   - start: `PageScan.recordsAt`.
+  ///   - sample: Number of records.
+  package mutating func placesWithoutValue(
+    in body: [UInt8], at start: Int, sample: Int
+  ) throws(Malformed) -> [JSONPointer] {
+    try body.withUnsafeBufferPointer { bytes throws(Malformed) in
+      defer { forget() }
+      try begin(bytes, at: start, mayLack: false)
+      let places = zip(plan.resource.columns.map(\.at), tree.record.columns.map { Int($0.node) })
+      var open = Array(places) + Array(zip(plan.resource.lists.map(\.at), plan.lists.map(\.node)))
+      for _ in 0..<sample where !open.isEmpty {
+        guard try next() == .record else { return [] }
+        open.removeAll { slots[$0.1].kind != .absent }
+      }
+      return open.map(\.0)
+    }
+  }
+
   /// After the last record: true if there is another record whose key a later one has too. It is read once more.
   private mutating func rejectsDuplicate() throws(Malformed) -> Bool {
     if occurrences.conflicts.isEmpty { return false }
@@ -236,7 +256,7 @@ extension RecordDecoder {
     openedList = index
     let slice = slots[plan.lists[index].node]
     areRowsNumbered = slice.kind.isObject && isNumbered(list: index, in: slice)
-    let isOne = slice.kind.isObject && isListOfOne(index) && !areRowsNumbered
+    let isOne = slice.kind.isObject ? isListOfOne(index) && !areRowsNumbered : isSingle(slice, list: index)
     rowProgress = slice.kind.isList || areRowsNumbered ? .beforeFirst : isOne ? .single : .ended
     rowsAt = Int(slice.start) + (isOne ? 0 : 1)
   }
@@ -309,8 +329,7 @@ extension RecordDecoder {
   /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
   /// drift. False also if the name of a member is in the key: the last member of a name counts.
   private var findsConflicts: Bool {
-    let isOfChanges = plan.isIncremental || plan.resource.since?.token != nil
-    return !isDetail && !isRecord && !hasMemberKey && !isOfChanges && !plan.resource.pages.style.kind.isPositional
+    return !isDetail && !isRecord && !hasMemberKey && !plan.ordersKinds && !plan.resource.pages.style.kind.isPositional
   }
 
   private var hasMemberKey: Bool {

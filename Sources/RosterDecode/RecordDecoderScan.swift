@@ -135,7 +135,7 @@ extension RecordDecoder {
     found.records += 1
     let outcome = try readRecord()
     if case .storable = outcome { noteOccurrence(start..<scanner.at, position: position) }
-    if plan.markNode != nil || plan.isIncremental { noteMark(outcome) }
+    if plan.markNode != nil || plan.ordersKinds { noteMark(outcome) }
     switch outcome {
     case .storable: return note(keySlice, outcome: outcome)
     case .skipped: found.skipped += 1
@@ -190,8 +190,8 @@ extension RecordDecoder {
     if let value, value > highest?.value ?? PageScan.noMark, let node = plan.markNode {
       highest = (value, slots[node])
     }
-    guard plan.isIncremental, hasKey else { return }
-    if plan.markNode != nil { found.marks.append(value ?? PageScan.noMark) }
+    guard plan.ordersKinds, hasKey else { return }
+    if plan.isIncremental, plan.markNode != nil { found.marks.append(value ?? PageScan.noMark) }
     switch outcome {
     case .storable: found.kinds.append(.storable)
     case .rejected: found.kinds.append(.rejected)
@@ -257,9 +257,33 @@ extension RecordDecoder {
     case .inLastRecord(let pointer):
       guard let lastRecord else { return .absent }
       if isMap, pointer == Self.memberNamePlace { return memberName }
-      guard let place = inRecord(pointer, from: lastRecord) else { return .absent }
-      return try look(for: place, from: lastRecord)
+      let value = try look(for: pointer, inRecordAt: lastRecord)
+      return [.absent, .null].contains(value.kind) && found.isList ? try lastValue(at: pointer) ?? value : value
     }
+  }
+
+  private mutating func look(
+    for pointer: JSONPointer, inRecordAt start: Int
+  ) throws(Malformed) -> JSONSlice {
+    try inRecord(pointer, from: start).map { (place) throws(Malformed) in try look(for: place, from: start) } ?? .absent
+  }
+
+  /// The value at a place in the last record that has one. The record after it may be null.
+  private mutating func lastValue(at pointer: JSONPointer) throws(Malformed) -> JSONSlice? {
+    let behind = scanner
+    defer { scanner = behind }
+    scanner.at = found.recordsAt
+    scanner.enter()
+    if scanner.isEmpty(until: recordsEnd) { return nil }
+    var last: JSONSlice?
+    repeat {
+      if hasNames { _ = try scanner.name() }
+      _ = scanner.peek()
+      let value = try look(for: pointer, inRecordAt: scanner.at)
+      if ![.absent, .null].contains(value.kind) { last = value }
+      _ = try scanner.value()
+    } while try scanner.goesOn(until: recordsEnd)
+    return last
   }
 
   /// The value that leads to the next page.
@@ -323,18 +347,16 @@ extension RecordDecoder {
       .members(members.map { .init(String(decoding: $0.key, as: UTF8.self), $0.value) }), offset: value.offset)
   }
 
-  /// Reads the elements of a list; returns any other value unchanged.
-  mutating func elements(of value: PointedValue) throws(Malformed) -> PointedValue {
-    guard value.kind == .compound, bytes[value.offset] == UInt8(ascii: "[") else { return value }
+  /// Reads a list or an object; returns any other value unchanged.
+  mutating func whole(_ value: PointedValue) throws(Malformed) -> PointedValue {
+    guard value.kind == .compound else { return value }
     let end = scanner.at
     defer { scanner.at = end }
     scanner.at = value.offset
-    var found: [JSONValue] = []
-    scanner.enter()
-    if !scanner.isEmpty(until: UInt8(ascii: "]")) {
-      repeat { found.append(try scalar()) } while try scanner.goesOn(until: UInt8(ascii: "]"))
+    guard let json = try? JSONValue(json: bytes[try scanner.value().range]) else {
+      throw Malformed(offset: value.offset, expected: "a list or an object to be sent in a body")
     }
-    return PointedValue(.elements(found), offset: value.offset)
+    return PointedValue(.whole(json), offset: value.offset)
   }
 
   /// Reads the current value as a scalar.
@@ -347,7 +369,7 @@ extension RecordDecoder {
     case .integer(let number): return .integer(number)
     case .number(let digits): return .number(digits)
     case .text(let text): return .text(text)
-    case .compound, .members, .elements:
+    case .compound, .members, .whole:
       throw Malformed(offset: start, expected: "a text, a number or a boolean, to be sent as a parameter")
     }
   }
@@ -356,7 +378,7 @@ extension RecordDecoder {
 
   /// Goes to a place below the value that begins at `start`, by reading that value again. A style looks into one record
   /// or a few elements only.
-  private mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> JSONSlice {
+  mutating func look(for pointer: JSONPointer, from start: Int) throws(Malformed) -> JSONSlice {
     let behind = scanner
     defer { scanner = behind }
     guard let place = try find(pointer, from: start) else { return .absent }

@@ -136,7 +136,8 @@ extension RecordDecoder {
     if scanner.isEmpty(until: UInt8(ascii: "]")) { return }
     var seen: Set<[UInt8]> = []
     repeat {
-      let name = try scanner.value()
+      var name = try scanner.value()
+      if name.kind.isObject { name = try look(for: JSONPointer(segments: ["name"]), from: Int(name.start)) }
       guard name.kind == .string || name.kind == .escapedString else { throw unnamed(at: names) }
       let text = self.text(name)
       guard seen.insert(Array(text)).inserted else { throw unnamed(at: names) }

@@ -6,9 +6,14 @@ extension RecordDecoder {
     let byte = scanner.peek()
     let role = tree.steps[node].role
     guard !role.isDisjoint(with: .entered), byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else {
+      let start = scanner.at
       let value = try scanner.value()
       if value.hasSpace || value.kind.isEscaped { needsPreparing = true }
       slots[node] = value
+      if role.contains(.list), isSingle(value, list: tree.steps[node].list) {
+        scanner.at = start
+        try checkElement(tree.steps[node].list)
+      }
       return
     }
     let (start, spaces) = (scanner.at, scanner.spaces)

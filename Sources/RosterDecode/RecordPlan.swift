@@ -28,6 +28,11 @@ package final class RecordPlan: Sendable {
   let markNode: Int?
   /// True if each key's value at `since.at` is noted, since it decides which of several records of a key wins.
   package let isIncremental: Bool
+  /// True if a record may be excluded after it was listed, as in a list with delta tokens.
+  var ordersKinds: Bool { isIncremental || resource.since?.token != nil }
+
+  /// True if the records are events (`since.ask`).
+  var readsEvents: Bool { isIncremental && resource.since?.asks == true && !isDetail && keyParts.isEmpty }
 
   var keyNode: Int { record.columns[keyColumn] }
 
@@ -170,8 +175,8 @@ struct AnswerPlaces: Sendable {
   let entry: Resource.EntryPlace?
   /// True if the object at `at` is read member by member.
   let readsMembers: Bool
-  /// True if a list at `at` is read element by element, to be sent in a body.
-  let readsElements: Bool
+  /// True if a list or an object at `at` is sent in a body.
+  let readsWhole: Bool
 
   /// True if an empty value at `at` means that no page follows. In a record it is a value like any other, and an object
   /// without members is sent as such.
@@ -209,7 +214,7 @@ struct AnswerPlaces: Sendable {
     let style = resource.pages.style
     entry = style.entry
     readsMembers = style.param == .everyMember
-    readsElements = if case .body? = style.param { true } else { false }
+    readsWhole = if case .body? = style.param { true } else { false }
     last = place(style.last?.pointer)
     at =
       if style.kind.step == .sends(.ofLastRecord), let pointer = style.placeInBody {
@@ -229,7 +234,7 @@ struct AnswerPlaces: Sendable {
     expect = resource.answers.expect.map { Place($0.at, records: place, below: root, in: &tree) }
     partial = resource.answers.partial.map { Place($0, records: place, below: root, in: &tree) }
     (count, last, more, at, token) = (.nowhere, .nowhere, .nowhere, .nowhere, .nowhere)
-    (entry, readsMembers, readsElements) = (nil, false, false)
+    (entry, readsMembers, readsWhole) = (nil, false, false)
     if !place.isWhole { tree.markSurroundings(of: records, root: root) }
   }
 }

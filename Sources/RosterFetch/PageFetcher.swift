@@ -371,9 +371,10 @@ extension PageFetcher {
         fault.hint = Self.hintOfEnd(status)
         throw fault
       } catch var fault as Failure
-        where paging.resource.each != nil && wanted.page.number == 1 && status == 403 && fault.reason != .rateLimit
+        where paging.resource.each != nil && wanted.page.number == 1 && Self.mayMeanEmpty.contains(status)
+        && fault.reason != .rateLimit
       {
-        fault.hint = "\(fault.hint ?? ""); if 403 means that the list is empty, set no_records = [403]"
+        fault.hint = "\(fault.hint ?? ""); if \(status) means that the list is empty, set no_records = [\(status)]"
         throw fault
       } catch var fault as Failure
         where wanted.page.number > 1 && !paging.followsAnswers && !wanted.isAnnounced && Self.endsTrial(response)
@@ -466,6 +467,9 @@ extension PageFetcher {
         "see whether upstream is healthy; for an expired token set auth.expired.where; if it always answers so, \(key)",
       reason: .partialAnswer, retryAfter: response.retryAfter(now: clock.now()))
   }
+
+  /// Statuses with which some servers answer for a parent without records, such as an empty Git repository.
+  private static let mayMeanEmpty: Set<Int> = [400, 403, 409, 422, 451]
 
   /// Statuses that mean that an address of an earlier pull does not exist any more.
   private static let forgotten: Set<Int> = [400, 404, 410, 422]

@@ -116,7 +116,8 @@ private func things(_ records: String, pages: Resource.Pages) -> Resource {
       "/list", pages: Resource.Pages(.after(param: .query("since"), at: at("/at/1")), count: .body(at("/list/0/n"))))
     let found = try scan(#"{"list":[{"id":1,"n":3},{"at":[1,2],"at":[1,"x"]}]}"#, resource: after)
     #expect((found.at.kind, found.count.kind) == (.text("x"), .integer(3)))
-    #expect(try scan(#"{"list":[{"id":1,"at":[1,"x"]},{"id":2}]}"#, resource: after).at.kind == .absent)
+    #expect(try scan(#"{"list":[{"at":[1,"x"]},{"id":2},null]}"#, resource: after).at.kind == .text("x"))
+    #expect(try scan(#"{"list":[{"id":2},{"at":[1,null]}]}"#, resource: after).at.kind == .null)
     #expect(try scan(#"{"list":[]}"#, resource: after).at.kind == .absent)
     let whole = things(
       "", pages: Resource.Pages(.after(param: .query("since"), at: at("/id")), more: .body(at("/1/more"))))

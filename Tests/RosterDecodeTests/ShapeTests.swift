@@ -149,7 +149,10 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
       resource: named)
     // Other names in the next answer.
     var decoder = RecordDecoder(try RecordPlan(named))
-    for (names, row, key) in [(#"["id"]"#, "[4]", "4"), (#"["x","id"]"#, "[4,5]", "5")] {
+    for (names, row, key) in [
+      (#"["id"]"#, "[4]", "4"), (#"["x","id"]"#, "[4,5]", "5"),
+      (#"[{"type":"s","name":"x"},{"name":"id"}]"#, "[4,6]", "6"),
+    ] {
       let body = Array(#"{"meta":{"names":\#(names)},"r":[\#(row)]}"#.utf8)
       let scan = try decoder.scan(page: body)
       #expect(try Decoded.read(body, scan: scan, decoder: &decoder).records.map(\.key) == [key])
@@ -160,7 +163,9 @@ private func json(_ name: String, place: String) -> Resource.Column { .init(name
   func oddNames() throws {
     let named = shaped(
       .rows, columns: [integer("id", place: "/id"), text("b", place: "/b")], key: "/id", names: "/names")
-    for names in [#"["id","id"]"#, #"["id","\u0069d"]"#, #"["id",1]"#, #"{"id":1}"#, "null", #""id""#] {
+    for names in [
+      #"["id","id"]"#, #"["id","\u0069d"]"#, #"["id",1]"#, #"{"id":1}"#, "null", #""id""#, #"[{"title":"id"}]"#,
+    ] {
       #expect(throws: Malformed.self, "\(names)") {
         try Decoded.page(#"{"names":\#(names),"r":[[1]]}"#, resource: named)
       }

@@ -57,6 +57,59 @@ import Testing
     }
   }
 
+  @Test("19: a link may leave out the first segment of the path, or base_url's", arguments: ["/v1/items", "/items"])
+  func shortened(path: String) async throws {
+    var resource = WrittenList(kind: .next, pages: []).resource
+    resource.listing.path = path
+    let bench = try SyncBench(
+      answers: [
+        path: #"{"data":[{"id":1},{"id":2}],"next":"/items?page=2"}"#, "\(path)?page=2": #"{"data":[{"id":3}]}"#,
+      ])
+    #expect(try await bench.sync([resource]).added == 3)
+    #expect(bench.asked() == [path, "\(path)?page=2"])
+    // Another list is another list.
+    bench.serve([path: #"{"data":[{"id":1}],"next":"/other?page=2"}"#, "/other?page=2": #"{"data":[{"id":2}]}"#])
+    #expect(try await bench.sync([resource], after: 60).error == nil)
+    #expect(bench.asked() == [path, "/other?page=2"])
+  }
+
+  @Test(
+    "19: a list by Link fails if other headers lead to a next page and Link is missing",
+    arguments: [["X-Next-Page": "2"], ["X-Total-Pages": "3"], ["X-Has-More": "true"]])
+  func missingLink(headers: [String: String]) async throws {
+    let resource = WrittenList(kind: .link, pages: []).resource
+    let bench = try SyncBench([:])
+    func serve(_ headers: [Request.Header], last: [Request.Header]) {
+      bench.shelf.answer { _, target in
+        let isLast = target.contains("page=2")
+        return Response(
+          json: #"{"data":[{"id":\#(isLast ? 2 : 1)}]}"#, headers: [Shelf.date] + (isLast ? last : headers))
+      }
+    }
+    let others = headers.map { Request.Header($0, $1) }
+    serve(others, last: [])
+    let record = try await bench.sync([resource])
+    #expect(record.exit == 65 && record.error?.contains("other headers lead to a next page") == true, "\(record)")
+    let total = Request.Header("X-Total-Pages", "2")
+    serve(others + [.init("Link", "</items?page=2>; rel=\"next\"")], last: [total, .init("X-Next-Page", "")])
+    #expect(try await bench.sync([resource], after: 60).added == 2)
+  }
+
+  @Test("19: a page goes on after the last record that has the value, also if the last one has none")
+  func lastWithoutValue() async throws {
+    let resource = WrittenList(kind: .after, pages: []).resource
+    for odd in ["null", #"{"id":null}"#, #"{"name":"x"}"#] {
+      let bench = try SyncBench([:])
+      bench.shelf.answer { _, target in
+        let after = target.split(separator: "=").dropFirst().first.flatMap { Int($0) } ?? 0
+        let ids = (1...5).filter { $0 > after }.prefix(2).map { #"{"id":\#($0)}"# }
+        let records = after == 0 ? ids + [odd] : Array(ids)
+        return Response(json: #"{"data":[\#(records.joined(separator: ","))]}"#, headers: [Shelf.date])
+      }
+      #expect(try await bench.sync([resource]).added == 5)
+    }
+  }
+
   @Test("19: so is a link without the size of the first page")
   func size() async throws {
     let (bench, server) = (try SyncBench([:]), Server(link: { _, next in "status=active&page=\(next)" }))

@@ -12,8 +12,8 @@ package struct ListFacts: Sendable, Equatable {
     case number(String)
     /// Scalars by the names of the parameters that carry them, in the order of their names.
     case members([JSONValue.Member])
-    /// Scalars that are sent as one list in a body, such as the values by which Elasticsearch sorts.
-    case elements([JSONValue])
+    /// A list or an object that is sent in a body: the values by which Elasticsearch sorts, or DynamoDB's last key.
+    case whole(JSONValue)
   }
 
   /// Number of elements on the page, including rejected and skipped ones.
@@ -75,7 +75,7 @@ extension ListFacts.Value {
     switch self {
     case .text(let text), .number(let text): text
     case .integer(let number): "\(number)"
-    case .members, .elements: JSONWriter(json).text
+    case .members, .whole: JSONWriter(json).text
     }
   }
 
@@ -85,7 +85,7 @@ extension ListFacts.Value {
     case .integer(let number): .integer(number)
     case .number(let digits): .number(digits)
     case .members(let members): .object(members)
-    case .elements(let elements): .list(elements)
+    case .whole(let json): json
     }
   }
 
@@ -94,7 +94,7 @@ extension ListFacts.Value {
     switch self {
     case .text(let text), .number(let text): text == "0" || text == "-1"
     case .integer(let number): number == 0 || number == -1
-    case .members, .elements: false
+    case .members, .whole: false
     }
   }
 
@@ -103,7 +103,18 @@ extension ListFacts.Value {
     switch self {
     case .text, .integer, .number: [queryText]
     case .members(let members): members.flatMap { [$0.name, $0.value.queryText] }
-    case .elements(let elements): elements.map(\.queryText)
+    case .whole(let json): json.scalars
+    }
+  }
+}
+
+extension JSONValue {
+  /// The names of members and the scalars in a value.
+  fileprivate var scalars: [String] {
+    switch self {
+    case .list(let elements): elements.flatMap(\.scalars)
+    case .object(let members): members.flatMap { [$0.name] + $0.value.scalars }
+    case .null, .boolean, .number, .text: [queryText]
     }
   }
 }
@@ -127,7 +138,7 @@ extension ListFacts {
     case .integer(let number)?: "integer:\(number)"
     case .number(let digits)?: "number:\(digits)"
     case .members?: next.map { "members:\(JSONWriter($0.json).text)" }
-    case .elements?: next.map { "elements:\(JSONWriter($0.json).text)" }
+    case .whole?: next.map { "whole:\(JSONWriter($0.json).text)" }
     case nil: nil
     }
   }
@@ -152,8 +163,7 @@ extension ListFacts {
     case "number": next = .number(value)
     case "members":
       if case .object(let members)? = try? JSONValue(json: value.utf8) { next = .members(members) }
-    case "elements":
-      if case .list(let elements)? = try? JSONValue(json: value.utf8) { next = .elements(elements) }
+    case "whole": next = (try? JSONValue(json: value.utf8)).map(Value.whole)
     default: break
     }
   }

@@ -2,17 +2,21 @@ import RosterCore
 
 /// Headers that speak about the list of an answer, although no key of the definition names them.
 extension Response {
-  /// True if a header says that another page follows.
-  var leadsToNextPage: Bool {
-    if (try? LinkHeader.next(in: headers)) != nil { return true }
-    return headers.contains { header in
+  /// True if a Link header leads to a next page.
+  var hasNextLink: Bool { (try? LinkHeader.next(in: headers)) != nil }
+
+  /// True if a header besides Link says that another page follows.
+  /// - Parameter isFirst: False if a number of pages above 1 is no such header.
+  func leadsToNextPage(isFirst: Bool) -> Bool {
+    headers.contains { header in
       let value = header.value.lowercased()
       return switch HeaderWords(header.name).last(2) {
       case ["next", "page"], ["next", "cursor"], ["next", "token"]: !["", "null", "none", "false", "0"].contains(value)
       case ["has", "more"], ["has", "next"]: value == "true" || value == "1"
       case ["next", "range"]: !value.isEmpty
       case let words where words.last == "continuation": !value.isEmpty
-      case ["total", "pages"], ["page", "count"], ["wp", "totalpages"]: Int(value).map { $0 > 1 } ?? false
+      case ["total", "pages"], ["page", "count"], ["wp", "totalpages"]:
+        isFirst && Int(value).map { $0 > 1 } ?? false
       case _: false
       }
     }

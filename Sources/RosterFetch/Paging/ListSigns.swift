@@ -133,6 +133,11 @@ extension Paging {
     }
   }
 
+  /// True if the pages so far have as many records as the total says.
+  package func completesTotal(_ page: PageRequest, _ facts: ListFacts) -> Bool {
+    total(page, facts) == page.recordsBefore + facts.records && !facts.isTotalLowerBound
+  }
+
   /// True if records came after the total that upstream reports: it is capped.
   package func passesTotal(_ page: PageRequest, _ facts: ListFacts) -> Bool {
     guard page.number > 1, facts.records > 0, let total = total(page, facts) else { return false }

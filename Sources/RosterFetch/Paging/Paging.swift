@@ -416,9 +416,11 @@ extension Paging {
     guard !path.isEmpty, !path.hasPrefix("//"), !path.contains(":") else { return address }
     let requested = base.path(percentEncoded: true)
     if path.hasPrefix("/") {
-      guard let home = URL(written: baseURL), requested == home.path(percentEncoded: true) + path else {
-        return address
-      }
+      guard let home = URL(written: baseURL), requested.hasSuffix(path) else { return address }
+      let prefix = requested.dropLast(path.count)
+      // Without base_url's path, only the first segment may be missing, such as `/v1`.
+      let isMissing = prefix == home.path(percentEncoded: true) || prefix.dropFirst().allSatisfy { $0 != "/" }
+      guard resource.each == nil ? isMissing : prefix == home.path(percentEncoded: true) else { return address }
     } else {
       guard requested.hasSuffix("/" + path) else { return address }
     }

@@ -44,10 +44,16 @@ extension Paging {
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
     // A header that speaks of a next page, which a list of one page does not follow, is a doubt.
-    if facts.more == nil, resource.pages.style.kind.step == .stops, response.leadsToNextPage {
+    let step = resource.pages.style.kind.step
+    if facts.more == nil, step == .stops, response.hasNextLink || response.leadsToNextPage(isFirst: true) {
       facts.more = true
     }
     facts.next = try next(scan, response: response)
+    if step == .follows(.ofLinkHeader), !response.hasNextLink, response.leadsToNextPage(isFirst: isFirst) {
+      throw UndefinedAnswer(
+        reason: "other headers lead to a next page, and it has no Link header with rel=\"next\": style = \"number\", "
+          + "or \"cursor\" with at = \"header:NAME\", can follow them")
+    }
     // An answer without a list and without any sign that more pages follow is the last one.
     if scan.lacksList, facts.more == nil, facts.next == nil, resource.pages.ending != nil { facts.more = false }
     (facts.highest, facts.hasOtherMark) = (scan.highest, scan.hasOtherMark)
@@ -114,7 +120,7 @@ extension Paging {
     case .text(let text): return since.param == nil ? response.token?.removed(from: text) ?? text : text
     case .integer(let number): return "\(number)"
     case .number(let digits): return digits
-    case .boolean, .compound, .members, .elements:
+    case .boolean, .compound, .members, .whole:
       throw UndefinedAnswer(reason: "\(place) (since.token) is neither a text nor a number")
     }
   }
@@ -227,7 +233,7 @@ extension Paging {
     case .text(let text): return text
     case .integer(let number): return "\(number)"
     case .number(let digits): return digits
-    case .boolean, .compound, .members, .elements:
+    case .boolean, .compound, .members, .whole:
       throw UndefinedAnswer(reason: "\(Resource.AnswerPlace.entry(entry)) is neither a text nor a number")
     }
   }
@@ -278,7 +284,7 @@ extension Paging {
     case .text(let text): return self.text(text)
     case .integer(let number): return .integer(Int(number))
     case .number(let digits): return .number(digits)
-    case .elements(let elements): return elements.isEmpty ? nil : .elements(elements)
+    case .whole(let json): return json == .list([]) || json == .object([]) ? nil : .whole(json)
     case .boolean: throw UndefinedAnswer(reason: "\(place) is neither a text nor a number")
     case .compound, .members:
       throw UndefinedAnswer(
@@ -299,7 +305,7 @@ extension Paging {
       let secrets = response.token?.parameters ?? []
       return .members(
         members.filter { member in !secrets.contains { $0.utf8.elementsEqual(member.name.utf8) } })
-    case .boolean, .integer, .number, .text, .compound, .elements:
+    case .boolean, .integer, .number, .text, .compound, .whole:
       throw UndefinedAnswer(reason: "\(place) is not an object")
     }
   }
@@ -310,8 +316,9 @@ extension Paging {
     switch found.kind {
     case .absent, .null: return nil
     case .text(let text): return address(text, in: response)
-    case .integer, .number, .boolean, .compound, .members, .elements:
-      throw UndefinedAnswer(reason: "\(place) is not an address")
+    case .integer, .number, .boolean: throw UndefinedAnswer(reason: "\(place) is not an address")
+    case .compound, .members, .whole:
+      throw UndefinedAnswer(reason: "\(place) is not an address: name the text in it, such as \(place)/href")
     }
   }
 
@@ -323,7 +330,8 @@ extension Paging {
         reason: "\(place) (\(name)) is \(found.kind == .null ? "null" : "absent")", absentTotal: name)
     }
     guard let number = found.number, (0...Self.most).contains(number) else {
-      throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0 to \(Self.most)")
+      let cure = found.kind == .compound ? "name the number in it, such as \(place)/value" : "remove \(name)"
+      throw UndefinedAnswer(reason: "\(place) (\(name)) is not a whole number from 0 to \(Self.most): \(cure)")
     }
     return number
   }
@@ -365,7 +373,7 @@ extension PointedValue {
     switch kind {
     case .integer(let number): Int(number)
     case .number(let digits), .text(let digits): Self.whole(digits)
-    case .absent, .null, .boolean, .compound, .members, .elements: nil
+    case .absent, .null, .boolean, .compound, .members, .whole: nil
     }
   }
 
@@ -380,7 +388,7 @@ extension PointedValue {
     case .boolean(let flag): return flag
     case .text(let text): return Bool(written: text) ?? bit
     case .integer, .number: return bit
-    case .absent, .null, .compound, .members, .elements: return nil
+    case .absent, .null, .compound, .members, .whole: return nil
     }
   }
 
