@@ -129,6 +129,11 @@ extension PullPlan.List {
     guard isChain else { return next }
     if met.isEmpty { met.insert(page.addressHash) }
     if met.insert(next.addressHash).inserted { return next }
+    // Only the total and the repeated address end such a list.
+    if facts.more != true, paging.completesTotal(page, facts) {
+      way = .ended
+      return nil
+    }
     if facts.records == 0 {
       if facts.more == true {
         throw endless(page, cause: "it is empty, and leads to a page that was requested before", hint: Self.emptyHint)
@@ -231,9 +236,14 @@ extension PullPlan.List {
     isEndless = true
     return refused(
       page, cause: "it has the same records as all pages before it: upstream ignores the parameter \(param)",
-      hint:
-        "see which parameter the API's documentation names, and set param of [resource.\(paging.resource.name).pages]",
+      hint: Self.parameterHint(paging.resource.name),
       trouble: .ignoredParameter)
+  }
+
+  /// The cure if upstream ignores the parameter of the pages.
+  static func parameterHint(_ resource: String) -> String {
+    "see which parameter the API's documentation names, and set param of [resource.\(resource).pages]; if the list has "
+      + "no pages, set style = \"one\""
   }
 
   private mutating func tooLong(_ page: PageRequest, after facts: ListFacts) -> Failure {

@@ -165,6 +165,16 @@ struct MissingRecords: Sendable {
     if answer.isRefusal { return try await smallerQuestions(question) }
     let received = answer.scan.keys(by: plan)
     let known = Set(received)
+    let asked = question.lookup.keys
+    let strangers = known.count { key in !asked.contains { $0.bytes == key || $0.resembles(key) } }
+    if strangers > 0, asked.contains(where: { !known.contains($0.bytes) }) {
+      // A record may have been merged into the stranger.
+      if known.count <= asked.count, asked.count > 1 { return try await smallerQuestions(question) }
+      if known.count > asked.count {
+        answers.failed(ignoredKeys(strangers, question))
+        return []
+      }
+    }
     let found = question.keys.filter { known.contains($0.bytes) }
     let rest = unlike(received, among: question.keys.filter { !known.contains($0.bytes) }, of: question, &answers)
     let isWhole = question.witness.map { known.contains($0.bytes) } ?? true
@@ -183,6 +193,19 @@ struct MissingRecords: Sendable {
     let half = rest.count / 2
     let parts = rest.count == 1 ? [rest] : [Array(rest[..<half]), Array(rest[half...])]
     return parts.map { self.question($0, witness: rest.count == 1 ? nil : question.witness) }
+  }
+
+  /// The failure of an answer with more records than were asked for. It may be the list itself, which does not show
+  /// whether a record that is not listed exists.
+  private func ignoredKeys(_ strangers: Int, _ question: Question) -> Failure {
+    let name = plan.resource.name
+    var failure = Failure(
+      .badAnswer, step: "ask for records of \(name)", subject: question.lookup.request.shownURL,
+      cause: "the answer has \(strangers.counted(as: "record")) that the request does not name: upstream ignores "
+        + "the keys in it",
+      hint: "see which parameter the API's documentation names, and correct by_key of [resource.\(name)]")
+    failure.concerned = [question.lookup.request.concern, .resource(name)]
+    return failure
   }
 
   /// Asks again for the keys of a refused question, together with a key that upstream has just listed. Without such a
@@ -231,6 +254,10 @@ struct MissingRecords: Sendable {
 extension String {
   /// Strings that differ only in their normalization are equal, but not as keys.
   fileprivate var bytes: [UInt8] { Array(utf8) }
+  /// True if a key differs only in case or normalization.
+  fileprivate func resembles(_ key: [UInt8]) -> Bool {
+    lowercased() == String(decoding: key, as: UTF8.self).lowercased()
+  }
 }
 
 extension Failure {

@@ -21,8 +21,10 @@ final class Pull: Sendable {
   /// Times without requests, by which kept pages do not become older.
   let pauses: RequestPauses
   private let logger: Logger
-  /// Places of `expect` that were warned of, with their resources.
+  /// The warnings so far, each with its resource.
   private let unseen = Mutex<Set<String>>([])
+  /// Digests of the first pages of the first lists of each resource.
+  private let firstPages = Mutex<[String: [Int64]]>([:])
 
   init(
     cache: Cache, fetcher: PageFetcher, clock: WallClock, progress: PullProgress,
@@ -285,7 +287,7 @@ extension Pull {
     progress.received(at: receivedAt)
     switch answer {
     case .page(let page):
-      if known == nil, job.page.number == 1 { warn(of: page.scans, in: list) }
+      if known == nil, job.page.number == 1 { try warn(of: page, in: list) }
       try receive(page, job: job, list: list, work: &work)
     case .unchanged(let validator, let answered, let isTransferred):
       guard let known else { return work.plan.wasMissing(job) }
@@ -300,16 +302,44 @@ extension Pull {
     }
   }
 
-  /// Warns of conditions that may look at a wrong place. Once per resource: its lists have the same form.
-  private func warn(of scans: [PageScan], in list: PulledList) {
-    for (resource, scan) in zip(list.resources, scans) {
-      for place in scan.unseen where unseen.withLock({ $0.insert("\(resource) \(place)").inserted }) {
-        logger.warning(
-          "the first answer has nothing at \(place), where expect of [resource.\(resource)] looks: is the place right?",
-          metadata: ["resource": "\(resource)"])
+  /// Warns of conditions and columns that may look at a wrong place. Once per resource: its lists have the same form.
+  private func warn(of page: FetchedPage, in list: PulledList) throws {
+    func warn(_ resource: String, _ text: String) {
+      guard unseen.withLock({ $0.insert("\(resource) \(text)").inserted }) else { return }
+      logger.warning("\(text): is the definition right?", metadata: ["resource": "\(resource)"])
+    }
+    for (plan, scan) in zip(list.plans, page.scans) {
+      let name = plan.resource.name
+      if !plan.resource.parentColumns.contains(where: { $0.key == "path" }), list.isChild, scan.records > 0,
+        areEqual(name, page.digest)
+      {
+        warn(name, "the first \(Self.equalLists) lists of \(name) are equal, as if upstream ignored their parent")
+      }
+      for place in scan.unseen {
+        warn(name, "the first answer has nothing at \(place), where expect of [resource.\(name)] looks")
+      }
+      guard scan.records >= Self.sample, unseen.withLock({ $0.insert(name).inserted }) else { continue }
+      var decoder = RecordDecoder(plan)
+      for place in try decoder.placesWithoutValue(in: page.body, at: scan.recordsAt, sample: Self.sample) {
+        warn(name, "the first \(Self.sample) records of \(name) have nothing at \(place), where a column looks")
       }
     }
   }
+
+  /// True for the last of the first lists of a resource if their first pages are equal.
+  private func areEqual(_ resource: String, _ digest: Int64) -> Bool {
+    firstPages.withLock { pages in
+      pages[resource, default: []].append(digest)
+      let known = pages[resource] ?? []
+      if known.count > Self.equalLists { pages[resource]?.removeLast() }
+      return known.count == Self.equalLists && known.allSatisfy { $0 == digest }
+    }
+  }
+
+  /// Number of lists that show whether the parent is in the request.
+  private static let equalLists = 3
+  /// Number of records that show whether a place is right.
+  private static let sample = 20
 
   /// The list is empty, or its parent has disappeared.
   private func decline(

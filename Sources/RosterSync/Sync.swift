@@ -417,7 +417,9 @@ package actor Sync {
   private func reportRepeats(_ found: [ResourceComparison]) {
     for found in found where !found.isIncremental && found.repeats > 0 {
       let resource = plans.first { $0.resource.name == found.resource }?.resource
-      guard let resource, !resource.pages.style.kind.isPositional, !resource.isIncrementalChild else { continue }
+      guard let resource, !resource.pages.style.kind.isPositional, !resource.isIncrementalChild,
+        resource.since?.token == nil
+      else { continue }
       let records = found.repeats == 1 ? "1 record has" : "\(found.repeats) records have"
       logger.notice(
         """

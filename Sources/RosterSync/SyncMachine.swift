@@ -357,7 +357,7 @@ extension SyncMachine {
       .badAnswer, step: "pull the pages of \(resource)", subject: upstream,
       cause:
         "\(why), \(Self.maxRepeats + 1) times in a row: upstream ignores the parameter \(param?.description ?? "")",
-      hint: "see which parameter the API's documentation names, and set param of [resource.\(resource).pages]"
+      hint: PullPlan.List.parameterHint(resource)
     ).with(.ignoredParameter, [.resource(resource)])
   }
 

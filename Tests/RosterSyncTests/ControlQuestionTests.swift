@@ -86,11 +86,13 @@ struct ControlQuestionTests {
     resource.pages = .init(.one)
     let bench = try SyncBench([:])
     func answer(_ count: Int) {
-      @Sendable func list(_ letter: String, _ count: Int) -> String {
-        "[\((1...count).map { #"{"id":"\#(letter)\#($0)","name":""}"# }.joined(separator: ","))]"
+      @Sendable func list(_ letter: String, _ numbers: [Int]) -> String {
+        "[\(numbers.map { #"{"id":"\#(letter)\#($0)","name":""}"# }.joined(separator: ","))]"
       }
       bench.shelf.answer { _, target in
-        Response(json: target == "/ask" ? #"{"results":\#(list(#"e\u0301"#, count))}"# : list(#"\u00e9"#, 6))
+        let asked = target.split(separator: ",").compactMap { $0.last.flatMap { Int(String($0)) } }
+        let listed = #"{"results":\#(list(#"e\u0301"#, Array(1...count)))}"#
+        return Response(json: target == "/ask" ? listed : list(#"\u00e9"#, asked))
       }
     }
     answer(6)

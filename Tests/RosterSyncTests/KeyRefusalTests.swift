@@ -65,6 +65,23 @@ struct KeyRefusalTests {
     #expect(bench.asked().count < 60)
   }
 
+  @Test("13: an answer with records that were not asked for says nothing about the others", arguments: [2, 60])
+  func ignoredKeys(missing: Int) async throws {
+    let bench = try SyncBench([:])
+    let listed = Mutex(Array(1...70))
+    bench.shelf.answer { _, _ in
+      Response(json: Self.list(listed.withLock(\.self).map(Optional.some)), headers: [Shelf.date])
+    }
+    #expect(try await bench.sync([Self.item]).added == 70)
+    for left in [70 - missing, 3] {
+      listed.withLock { $0 = Array(1...left) }
+      let record = try await bench.sync([Self.item], after: 60)
+      #expect(record.removed == 0 && record.isDegraded, "\(record)")
+      #expect(record.error?.contains("upstream ignores the keys in it") == true, "\(record)")
+    }
+    #expect(try bench.ask("SELECT count(*) FROM items") == ["70"])
+  }
+
   private static var item: Resource {
     var resource = Resource(
       name: "item", path: "/items", table: "items", pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])

@@ -121,6 +121,44 @@ import Testing
   }
 
   @Test(
+    "19: a next value that leads back is the end where the total is reached, and a circle where it is not",
+    arguments: [WrittenList.Kind.cursor, .next], [1, 2])
+  func leadsBack(kind: WrittenList.Kind, target: Int) async throws {
+    for (total, exit) in [(5, 0), (6, 65)] as [(Int, Int32)] {
+      let bench = try SyncBench([:])
+      bench.shelf.answer { _, address in
+        let page = address.split(separator: "=").last.flatMap { Int($0) } ?? 0
+        let next = page < 2 ? page + 1 : target
+        let value = kind == .next ? #""/items?c=\#(next)""# : "\"\(next)\""
+        return Self.body(Array(1...5).dropFirst(page * 2).prefix(2), #","total":\#(total),"next":\#(value)"#)
+      }
+      var resource = WrittenList(kind: kind, pages: []).resource
+      resource.pages.count = .body(at("total"))
+      for round in 0...1 {
+        let record = try await bench.sync([resource], after: Double(round))
+        #expect(record.exit == exit, "\(record)")
+      }
+      if exit == 0 { #expect(try Self.ids(bench) == Array(1...5)) }
+    }
+  }
+
+  @Test(
+    "52: a list or an object is sent whole in a body, as DynamoDB's last key",
+    arguments: ["[1,null]", #"{"id":{"N":"2"}}"#])
+  func wholeCursor(key: String) async throws {
+    let bench = try SyncBench([:])
+    var resource = WrittenList(kind: .cursor, pages: []).resource
+    resource.listing.method = .post
+    resource.pages.style = .cursor(param: .body(at("start")), at: .body(at("last")))
+    bench.shelf.answer { request, _ in
+      let body = String(decoding: request.body, as: UTF8.self)
+      return body.contains(#""start":\#(key)"#) ? Self.body([3]) : Self.body([1, 2], #","last":\#(key)"#)
+    }
+    #expect(try await bench.sync([resource]).added == 3)
+    #expect(try await bench.sync([resource], after: 1).outcome == .unchanged)
+  }
+
+  @Test(
     "15: a record that a later page of a chain calls deleted is not stored",
     arguments: [WrittenList.Kind.cursor, .next])
   func deletedLater(kind: WrittenList.Kind) async throws {

@@ -308,7 +308,56 @@ struct SinceTokenTests {
     #expect(told.contains("***"))
   }
 
+  @Test("15: in a list with delta tokens the last record of a key counts, also on one page and if it is a removal")
+  func removedOnPage() async throws {
+    let gone = Self.item(2, isGone: true)
+    let records = [
+      Self.item(1), Self.item(2), gone, Self.item(1, name: "new"), Self.item(3, isGone: true), Self.item(3),
+    ]
+    let pages: [[String: String]] = [
+      ["/items": Self.page(records, token: "first")],
+      [
+        "/items": Self.page([Self.item(2)], next: "/items?p=2"),
+        "/items?p=2": Self.page(Array(records.dropFirst(2)), token: "first"),
+      ],
+    ]
+    for answers in pages {
+      let bench = try SyncBench(answers: answers.merging(["/items?token=first": Self.page([], token: "first")]) { $1 })
+      for round in 0...1 { #expect(try await bench.sync([Self.tokens()], after: Double(round)).error == nil) }
+      #expect(try bench.ask("SELECT id || name FROM items ORDER BY id") == ["1new", "3"])
+      #expect(try bench.ask("SELECT count(*) FROM rejects") == ["0"])
+    }
+  }
+
+  @Test("15, 21: a record that is missing after a lost delta token is removed by the next sync, which is whole too")
+  func missingAfterReset() async throws {
+    let bench = try SyncBench(answers: Self.whole)
+    #expect(try await bench.sync([Self.tokens()]).added == 3)
+    bench.serve([
+      "/items": Self.page([Self.item(1), Self.item(3)], token: "next"),
+      "/items?token=next": Self.page([], token: "next"),
+    ])
+    #expect(try await bench.sync([Self.tokens()], allowRemoval: true, after: 1).removed == 0)
+    #expect(try await bench.sync([Self.tokens()], allowRemoval: true, after: 2).removed == 1)
+    _ = bench.asked()
+    #expect(try await bench.sync([Self.tokens()], after: 3).outcome == .unchanged)
+    #expect(bench.asked() == ["/items?token=next"])
+  }
+
   // MARK: Lists of keys
+
+  @Test("21: an event without a key is about no record", arguments: ["null", #"{"time":12}"#, #"{"object":null}"#])
+  func eventWithoutKey(event: String) async throws {
+    let bench = try await SyncBench.synced([Self.feed()], answers: Self.all)
+    bench.serve(
+      Self.all,
+      [
+        "/events?since=9": Self.page([event, Self.event(1, time: 13), Self.event(2, time: 13)]),
+        "/items/1": Self.item(1, name: "new"),
+      ])
+    let record = try await bench.sync([Self.feed()], allowRemoval: true, after: 1)
+    #expect(record.changed == 1 && record.removed == 1 && record.error == nil && !record.isDegraded, "\(record)")
+  }
 
   private static let all = ["/items": page((1...4).map { item($0) })]
 

@@ -46,6 +46,62 @@ struct WrittenValueTests {
     }
   }
 
+  @Test("6: a place of a column or list that no record has is named once, at the first sync", arguments: [19, 20])
+  func wrongPlace(count: Int) async throws {
+    var resource = Self.thing([.init("v", at: at("v")), .init("name", at: at("nmae"))])
+    resource.lists = [.init(table: "parts", at: at("prats"), columns: [.init("part", at: JSONPointer(), .integer)])]
+    let bench = try SyncBench(answers: ["/things": Self.body(Array(repeating: "null", count: count))])
+    for (round, warnings) in [count == 20 ? 2 : 0, 0].enumerated() {
+      #expect(try await bench.sync([resource], after: Double(round)).exit == 0)
+      let told = bench.logged().filter { $0.contains("is the definition right?") }
+      #expect(told.count == warnings, "\(told)")
+      #expect(warnings == 0 || told.contains { $0.contains("/nmae") } && told.contains { $0.contains("/prats") })
+    }
+  }
+
+  @Test("22: equal lists of three parents are reported if only query names the parent", arguments: [true, false])
+  func ignoredParent(ignores: Bool) async throws {
+    let parent = Self.thing([])
+    var child = Resource(
+      name: "part", path: "/parts", query: [.init("thing", .text("{thing.id}"))], records: at("data"), table: "parts",
+      pages: .init(.one), columns: [.init("id", at: at("id"), .integer)])
+    child.each = Each(of: "thing")
+    let bench = try SyncBench([:])
+    bench.shelf.answer { _, target in
+      let id = ignores || target == "/things" ? "1" : String(target.last ?? "0")
+      let rows = target == "/things" ? ["1", "2", "3", "4"] : [id]
+      return Response(
+        json: "{\"data\":[\(rows.map { "{\"id\":\($0)}" }.joined(separator: ","))]}", headers: [Shelf.date])
+    }
+    for round in 0...1 {
+      #expect(try await bench.sync([parent, child]).exit == 0)
+      let told = bench.logged().filter { $0.contains("as if upstream ignored their parent") }
+      #expect(told.count == (ignores && round == 0 ? 1 : 0), "\(told)")
+    }
+    #expect(try bench.ask("SELECT count(*) FROM parts") == ["4"])
+  }
+
+  @Test("6: with list_of_one a value without a list is a list of one, in the form that XML has in JSON")
+  func singleValue() async throws {
+    var resource = Self.thing([])
+    resource.lists = [.init(table: "parts", at: at("parts"), columns: [.init("part", at: JSONPointer(), .integer)])]
+    resource.lists[0].isListOfOne = true
+    func body(_ parts: [String]) -> String {
+      "{\"data\":[\(parts.enumerated().map { "{\"id\":\($0 + 1),\"parts\":\($1)}" }.joined(separator: ","))]}"
+    }
+    let bench = try SyncBench(answers: ["/things": body(["7", "[8,9]", "\"10\"", "null", "\"\"", "[]"])])
+    #expect(try await bench.sync([resource]).added == 6)
+    #expect(try bench.ask("SELECT thing_id || ' ' || part FROM parts ORDER BY part") == ["1 7", "2 8", "2 9", "3 10"])
+    for odd in ["\"x\"", "1.5", "true", "{}"] {
+      bench.serve(["/things": body(["1", odd])])
+      let record = try await bench.sync([resource], after: 60)
+      #expect(record.rejected == 1, "\(odd) \(record)")
+    }
+    resource.lists[0].isListOfOne = false
+    bench.serve(["/things": body(["[1]", "7"])])
+    #expect(try await bench.sync([resource], after: 120).rejected == 1)
+  }
+
   @Test(
     "5, 14: a detail without any of its members is no record, and the last good one stays",
     arguments: ["{}", #"{"success":false}"#, #"{"data":{"name":"b"}}"#, #"{"status":"not_found"}"#])

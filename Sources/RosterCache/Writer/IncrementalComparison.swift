@@ -185,7 +185,7 @@ extension StagedPage {
   /// Calls `body` for each key of the page in the order of the records, with the index and the place of its record.
   /// The place of a record that is not storable is the one of the storable record before it.
   /// - Parameter kinds: `SinceFacts.kinds`
-  fileprivate func forEachKey(
+  func forEachKey(
     isText: Bool, in kinds: [UInt8],
     _ body: (_ index: Int, _ kind: RecordKind, _ place: Int64, _ key: RecordKey) throws -> Void
   ) rethrows {

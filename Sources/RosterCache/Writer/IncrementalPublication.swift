@@ -66,8 +66,13 @@ extension ResourcePublication {
   /// The number of missed records after a whole pull; nil after any other pull, and without an earlier mark.
   var missedNow: Int64? { !found.isIncremental && (isUntold || mark != nil) ? Int64(missed) : nil }
 
-  /// False if a missing record of this list could not be asked for.
-  var isSettled: Bool { decision.isSettled || found.missing == 0 }
+  /// False if a missing record of this list could not be asked for. False too if it waits for a second whole pull: a
+  /// delta token reports only later deletions.
+  var isSettled: Bool {
+    let isAwaited =
+      plan.resource.since?.token != nil && plan.resource.removal.waits && found.missing > found.missingTwice
+    return (decision.isSettled || found.missing == 0) && !isAwaited
+  }
 
   /// The mark moves in the transaction that publishes the records. An empty list keeps no mark:
   /// when it is requested again, it may have records that are older.

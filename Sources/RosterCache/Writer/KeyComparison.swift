@@ -177,7 +177,7 @@ struct KeyComparison {
       if let before, !isRelisted || kept > 0 { _ = try note(before, in: keys.superseded) }
       _ = try note(facts.rejectedKeys, in: keys.rejected)
       excluded += try note(facts.rejectedKeys, in: keys.excluded) + note(facts.skippedKeys, in: keys.excluded)
-      if isChain { try supersede(facts.skippedKeys, before: facts.number) }
+      if isChain, facts.skipped > 0 { try supersede(by: facts) }
     }
     let distinct = try database.count(
       "SELECT count(*) FROM \(keys.pulled) WHERE resource = ?1 AND list = ?2 AND place >= 0", in: scope)
@@ -196,13 +196,21 @@ struct KeyComparison {
 
   /// In a chain the last occurrence of a key counts, also if `where` skips it. A delta feed may list an item first, and
   /// call it deleted later. Such a key has the place -1.
-  private func supersede(_ skipped: [UInt8], before page: Int) throws {
+  private func supersede(by page: StagedPage) throws {
     let mark = try database.statement(
-      "UPDATE \(keys.pulled) SET place = -1 WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place < ?4")
-    try skipped.forEachKey(isText: plan.hasTextKeys) { key in
+      "UPDATE \(keys.pulled) SET place = -1 WHERE resource = ?1 AND list = ?2 AND key = ?3 AND place BETWEEN 0 AND ?4")
+    func supersede(_ key: RecordKey, upTo place: Int64) throws {
       mark.bind(key, in: scope)
-      mark.bind(4, KeyPlace.start(of: page))
+      mark.bind(4, place)
       try mark.run()
+    }
+    if let kinds = page.since?.kinds, !kinds.isEmpty {
+      return try page.forEachKey(isText: plan.hasTextKeys, in: kinds) { _, kind, place, key in
+        if kind == .skipped { try supersede(key, upTo: place) }
+      }
+    }
+    try page.skippedKeys.forEachKey(isText: plan.hasTextKeys) {
+      try supersede($0, upTo: KeyPlace.start(of: page.number))
     }
   }
 

@@ -159,7 +159,7 @@ extension Diagnosis.Kind {
     Request the address by hand. If the status means that the list is empty, name it in no_records of [resource.{resource}].
     vanishedLists
     Upstream listed the parents, and did not know them any more when their lists were requested. Their records stay until the parents are removed.
-    Wait for the next sync. If 404 means that a list is empty, set no_records = [404] in [resource.{resource}].
+    Wait for the next sync. If 404 means that a list is empty, set no_records = [404] in [resource.{resource}]. If all lists are answered so, check path: a slash in a value is sent as %2F, unless path begins with that value.
     noCredential
     rosterd has no credential to identify itself.
     {hint} Put the credential that the flow reads into auth.credentials_dir (rosterd.toml(5) names each flow and its files), then reload rosterd.
