@@ -26,7 +26,7 @@ package struct DefinitionsReader {
       }
       if let definition = definition(table.item, name: table.name, at: place) { written.append(definition) }
     }
-    let parents = written.map(\.resource).filter { $0.windows != nil }
+    let parents = written.filter { $0.resource.windows != nil }.map(\.resource)
     for index in written.indices {
       written[index].takeWindows(of: parents)
       written[index].windowCount = written[index].resource.windows?.count(at: now)
