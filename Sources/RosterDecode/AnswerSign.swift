@@ -292,7 +292,7 @@ extension AnswerSign {
     "limit reached", "slow down",
   ]
 
-  /// Beside an empty list, they say that it is not made yet.
+  /// These words beside an empty list mean that upstream has not made the list yet.
   private static let unreadyWords: Set<String> = [
     "processing", "pending", "queued", "running", "preparing", "generating", "initializing", "warming", "building",
   ]

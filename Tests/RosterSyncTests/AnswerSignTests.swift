@@ -126,7 +126,7 @@ struct AnswerSignTests {
     #expect(try Self.ids(bench) == ["1", "2", "3", "4"])
   }
 
-  @Test("14: an empty list that upstream has not made yet is not an answer, unless expect says so", arguments: unready)
+  @Test("14: an empty list that upstream has not made yet is not an answer", arguments: unready)
   func notMade(members: String) async throws {
     let bench = try await SyncBench.synced([Self.thing], answers: ["/things": Self.answer(1...2)])
     bench.serve(["/things": Self.answer([], ",\(members)")])
