@@ -41,7 +41,7 @@ struct CompiledFieldTree: ~Copyable {
     var node: Int32
     var type: Resource.ColumnType
     var isNullable: Bool
-    /// True if another written form of a number or flag is read: no column of another type is at the same place.
+    /// True if another written form of a number or flag is read: nothing else reads the same place.
     var readsForms: Bool
     /// True if the column has values that mean null.
     var hasNulls: Bool
@@ -72,11 +72,11 @@ struct CompiledFieldTree: ~Copyable {
     }
     slots = .allocate(capacity: nodes.count)
     slots.initialize(repeating: .absent)
-    record = Row(plan.record, columns: plan.resource.columns, list: nil, slots: slots)
+    record = Row(plan.record, columns: plan.resource.columns, list: nil, in: nodes, slots: slots)
     rows = .allocate(capacity: plan.lists.count)
     for (index, list) in plan.lists.enumerated() {
       let columns = plan.resource.lists[index].columns
-      rows.initializeElement(at: index, to: Row(list.row, columns: columns, list: index, slots: slots))
+      rows.initializeElement(at: index, to: Row(list.row, columns: columns, list: index, in: nodes, slots: slots))
     }
     fillTables(nodes)
   }
@@ -206,7 +206,8 @@ extension UnsafeBufferPointer<UInt8> {
 
 extension CompiledFieldTree.Row {
   fileprivate init(
-    _ plan: RowPlan, columns: [Resource.Column], list: Int?, slots: UnsafeMutableBufferPointer<JSONSlice>
+    _ plan: RowPlan, columns: [Resource.Column], list: Int?, in tree: [FieldTree.Node],
+    slots: UnsafeMutableBufferPointer<JSONSlice>
   ) {
     self.list = list
     root = plan.root
@@ -214,13 +215,14 @@ extension CompiledFieldTree.Row {
     self.columns = .allocate(capacity: columns.count)
     for (index, column) in columns.enumerated() {
       let isNullable = column.isNullable || !column.type.isText
+      let isAlone = columns.allSatisfy { $0.at != column.at || $0.type == column.type }
+      // `false` in place of a list or an object means an empty one, and 0 does not.
+      let isFlag = column.type.form == .flag && tree[plan.columns[index]].role.isDisjoint(with: [.split, .list])
       self.columns.initializeElement(
         at: index,
         to: CompiledFieldTree.Column(
           node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable,
-          readsForms: (column.type.isNumber || column.type.form == .flag)
-            && columns.allSatisfy { $0.at != column.at || $0.type == column.type },
-          hasNulls: !column.nulls.isEmpty))
+          readsForms: isAlone && (column.type.isNumber || isFlag), hasNulls: !column.nulls.isEmpty))
     }
     ways = .allocate(capacity: plan.ways.count)
     _ = ways.initialize(from: plan.ways.map(Int32.init))

@@ -190,6 +190,13 @@ private func reason(_ record: String, resource: Resource) throws -> String {
         #expect(decoded.records.map(\.extra) == [extra], "\(value)")
       }
     }
+    let flagged = resource([
+      idColumn, Resource.Column("f", at: at("/user"), .boolean), Resource.Column("u", at: at("/user/login")),
+    ])
+    #expect(try stored(#"{"id":1,"user":false}"#, resource: flagged) == ["1", "false", ""])
+    for value in ["0", #""no""#, "true"] {
+      #expect(try reason(#"{"id":1,"user":\#(value)}"#, resource: flagged) == "user is not an object")
+    }
     #expect(try reason(#"{"id":1,"labels":[0,7]}"#, resource: nested) == "labels.1 is not an object")
     #expect(try reason(#"{"id":1,"labels":7}"#, resource: nested) == "labels is not an object")
   }
