@@ -372,7 +372,7 @@ extension RecordDecoder {
     case .stops: return true
     case .counts, .sends(.ofLastRecord):
       // Some servers name a next page after the last one too.
-      return found.records == 0 && pages.empty != .end && sign.values == .yes
+      return found.records == 0 && pages.empty != .end && [.yes, .no].contains(sign.values)
     case .sends(.ofAnswer), .follows(.ofAnswer):
       guard case .node = places.at, sign.values != .total else { return false }
       return try !hasValue(next(places))
