@@ -77,4 +77,36 @@ import Testing
     let bench = try SyncBench(answers: ["/things": Self.answer(#""a":{"data":[{"id":1}],"has_more":true}"#)])
     #expect(try await bench.sync([resource]).isDegraded == false)
   }
+
+  @Test("5: if a member has another name in all records, the sync says that the column or list is empty now")
+  func emptied() async throws {
+    func things(_ size: String, _ list: String, _ ids: ClosedRange<Int>) -> String {
+      let records = ids.map { #"{"id":\#($0),"\#(size)":1,"\#(list)":{"data":[{"id":9}]}}"# }
+      return records.joined(separator: ",")
+    }
+    func answer(_ records: String...) -> [String: String] {
+      ["/things": #"{"data":[\#(records.joined(separator: ","))]}"#]
+    }
+    let bench = try await SyncBench.synced([Self.thing()], answers: answer(things("size", "a", 1...40)))
+    // A value that one record has is enough.
+    bench.serve(answer(things("scale", "b", 1...39), things("size", "a", 40...40)))
+    #expect(try await bench.sync([Self.thing()], after: 60).isDegraded == false)
+    bench.serve(answer(things("size", "a", 1...40)))
+    #expect(try await bench.sync([Self.thing()], after: 120).changed == 39)
+    bench.serve(answer(things("scale", "b", 1...40)))
+    let record = try await bench.sync([Self.thing()], after: 180)
+    #expect(record.exit == 0 && record.changed == 40 && record.trouble?.kind == .emptied, "\(record)")
+    #expect(
+      record.error == """
+        no record of thing has a value at /size any more, and 40 had one before this sync; \
+        no record of thing has a value at /a/data any more, and 40 had one before this sync
+        """)
+    #expect(try await bench.sync([Self.thing()], after: 240).isDegraded == false)
+    // Another definition is no change of upstream's.
+    var other = Self.thing()
+    other.columns[1].at = at("scale")
+    #expect(try await bench.sync([other], after: 300).isDegraded == false)
+    other.columns[1].at = at("nothing")
+    #expect(try await bench.sync([other], after: 360).isDegraded == false)
+  }
 }

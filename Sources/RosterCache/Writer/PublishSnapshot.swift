@@ -93,6 +93,7 @@ extension SnapshotPublication {
       var resource = try ResourcePublication(publication, at: index, decision: decision)
       try resource.write()
       try resource.sum(into: &record)
+      try publication.noteEmptied(resource.records.emptied, of: resource.tables, in: &record)
       if resource.isNew { isNew = true }
     }
     for index in publication.family.descending {

@@ -8,6 +8,8 @@ final class RecordWriter {
   private(set) var added = 0
   private(set) var changed = 0
   private(set) var removed = 0
+  /// Numbers of records that have lost their value of a column, or their rows of a list. Lists follow the columns.
+  private(set) var emptied: [Int]
 
   private let database: Database
   private let tables: ResourceTables
@@ -53,6 +55,7 @@ final class RecordWriter {
     rebuildsIndex = isFirst || tables.stored != nil
     former = try tables.stored == nil ? nil : database.once(tables.json)
     columns = tables.resource.columns.count
+    emptied = Array(repeating: 0, count: columns + tables.resource.lists.count)
     isChild = tables.parent != nil
     hasOwnIDs = tables.hasOwnIDs
     stored = try StoredRecords(database, tables)
@@ -210,7 +213,9 @@ final class RecordWriter {
     let id = difference.id
     try update(difference, &decoder)
     if isIndexed(difference) { try keptIndex?.add(id, &decoder) }
-    for list in difference.lists { try lists[list].replace(id, decoder: &decoder) }
+    for list in difference.lists {
+      if try lists[list].replace(id, decoder: &decoder) == 0 { emptied[columns + list] += 1 }
+    }
     try changes.add(id, before: before.bytes, after: after.bytes)
     changed += 1
   }
@@ -224,7 +229,9 @@ final class RecordWriter {
     updates[parts] = update
     for part in parts {
       if part < columns {
-        update.bind(Int32(part + 1), decoder.column(part))
+        let value = decoder.column(part)
+        update.bind(Int32(part + 1), value)
+        if value.isEmpty { emptied[part] += 1 }
       } else {
         update.bind(Int32(part + 1), decoder.extra)
       }
@@ -312,8 +319,11 @@ private struct ListWriter {
 
   func add(_ id: Int64, _ decoder: inout RecordDecoder) throws { _ = try write(insertNew, id, &decoder) }
 
-  func replace(_ id: Int64, decoder: inout RecordDecoder) throws {
-    try cut(id, from: write(insert, id, &decoder))
+  /// Returns the number of rows.
+  func replace(_ id: Int64, decoder: inout RecordDecoder) throws -> Int64 {
+    let rows = try write(insert, id, &decoder)
+    try cut(id, from: rows)
+    return rows
   }
 
   func cut(_ id: Int64, from position: Int64) throws {

@@ -37,6 +37,26 @@ extension SnapshotPublication {
     }
   }
 
+  /// Columns and lists that this sync has emptied in all records that had a value: upstream may have renamed a member.
+  /// Values that are other by another definition do not count.
+  func noteEmptied(_ emptied: [Int], of tables: ResourceTables, in record: inout SyncRecord) throws {
+    guard tables.stored == nil else { return }
+    let resource = tables.resource
+    let columns = resource.columns.map {
+      (at: $0.at, rows: "\(tables.table) WHERE coalesce(\(quoted($0.name)), '') <> ''")
+    }
+    let lists = resource.lists.map { (at: $0.at, rows: quoted($0.table)) }
+    for ((place, rows), emptied) in zip(columns + lists, emptied) where emptied >= Self.fewestEmptied {
+      if try data.database.count("SELECT EXISTS (SELECT 1 FROM main.\(rows))") == 1 { continue }
+      let name = resource.name
+      let what = "no record of \(name) has a value at \(place) any more, and \(emptied) had one before this sync"
+      note(what, "", Diagnosis(.emptied, what, [.resource(name)]), in: &record)
+    }
+  }
+
+  /// A few records may lose their values for a reason.
+  private static let fewestEmptied = 10
+
   private func note(_ what: String, _ rest: String, _ trouble: Diagnosis, in record: inout SyncRecord) {
     record.error = [record.error, what + rest].compactMap(\.self).joined(separator: "; ")
     var first = record.trouble ?? trouble

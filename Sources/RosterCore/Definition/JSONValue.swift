@@ -182,4 +182,13 @@ package enum FieldValue {
   case boolean(Bool)
   /// A value of any kind as upstream wrote it, without white space between its tokens.
   case json(UnsafeBufferPointer<UInt8>)
+
+  /// True for null and for a text without a character.
+  package var isEmpty: Bool {
+    switch self {
+    case .null: true
+    case .text(let bytes): bytes.isEmpty
+    case .integer, .real, .boolean, .json: false
+    }
+  }
 }

@@ -124,6 +124,9 @@ extension Diagnosis.Kind {
     cutList
     The record is stored with the elements that upstream sent; the others are missing in the list's table.
     Pull the list as a child of {resource} (each), or ask for more elements in the request. If the first elements suffice, make the member that says so a column of [resource.{resource}].
+    emptied
+    The records are published without these values. If upstream has renamed a member, its values may be in the column extra.
+    Compare the place with an answer, and correct columns or lists of [resource.{resource}]. The former values are in the history: rosterctl changes --resource {resource}. The next sync does not say this again.
     unasked
     Absent is not deleted: each {resource} without an answer stays.
     {hint} Try by_key of [resource.{resource}] by hand. The next sync asks again.

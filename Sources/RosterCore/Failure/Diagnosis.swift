@@ -10,7 +10,7 @@ package struct Diagnosis: Codable, Sendable, Equatable {
     case budget
     // Pages that do not form a list, and records that do not form a snapshot.
     case drift, circle, expiredPage, ignoredParameter, foreignLink, unseenNext, fullPage, shortPages, guarded,
-      unstorable, rejects, partialAnswer, cutList, unasked, wrongByKey, unproven, validators
+      unstorable, rejects, partialAnswer, cutList, emptied, unasked, wrongByKey, unproven, validators
     case absent
     // Incremental pulls.
     case missed, postponed, ignoredSince, listReset
