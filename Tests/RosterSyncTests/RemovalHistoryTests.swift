@@ -9,7 +9,7 @@ import Testing
 /// is repaired. Syncs are interrupted, killed, are dry runs, and are started by a clock that jumps.
 struct RemovalHistoryTests {
   /// `make soak`: 5,000.
-  private static let histories = ProcessInfo.processInfo.environment["ROSTER_REMOVALS"].flatMap(Int.init) ?? 200
+  private static let histories = ProcessInfo.processInfo.environment["ROSTER_REMOVALS"].flatMap(Int.init) ?? 80
 
   @Test(
     "11, 13, 14, 19, 40, 51: no record is removed that upstream has, unless two pulls missed it")
