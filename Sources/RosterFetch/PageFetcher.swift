@@ -514,7 +514,7 @@ extension PageFetcher {
     let now = clock.now()
     let pause = response.pause(now: now)
     var fault = Failure(
-      isRateLimit ? .unreachable : rule.kind,
+      isRateLimit || rule.isPassing ? .unreachable : .badAnswer,
       cause: "upstream answered \(response.status)\(response.pauseClause(now: now))"
         + UpstreamWords.clause(of: response, to: request, showsBody: true),
       hint: Self.hint(response.status, isRateLimit: isRateLimit, isPassing: rule.isPassing),

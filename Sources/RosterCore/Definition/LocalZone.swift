@@ -162,8 +162,8 @@ private struct SummerTimeRule {
 
     /// Local seconds since 1970.
     func local(in year: Int64) -> Int64 {
-      let first = Timestamp.days(year, month: Int64(month), day: 1)
-      let next = Timestamp.days(month == 12 ? year + 1 : year, month: Int64(month % 12 + 1), day: 1)
+      let first = CivilDate.days(year, month: Int64(month), day: 1)
+      let next = CivilDate.days(month == 12 ? year + 1 : year, month: Int64(month % 12 + 1), day: 1)
       // 1 January 1970 was a Thursday.
       var day = first + (Int64(weekday) - (first + 4) % 7 + 7) % 7 + Int64(week - 1) * 7
       while day >= next { day -= 7 }
@@ -221,5 +221,16 @@ private struct SummerTimeRule {
       seconds += number * unit
     }
     return text.hasPrefix("-") ? -seconds : seconds
+  }
+}
+
+/// Dates of the Gregorian calendar.
+enum CivilDate {
+  /// Days since 1970-01-01 in the Gregorian calendar. The year is counted from March, so that the leap day is its last
+  /// day.
+  static func days(_ year: Int64, month: Int64, day: Int64) -> Int64 {
+    let years = month > 2 ? year : year - 1
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468
   }
 }

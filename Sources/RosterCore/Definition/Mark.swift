@@ -59,9 +59,9 @@ package struct Timestamp: Sendable, Equatable {
   /// Days since 1970. A date before those years is read as their first day, and a later one as their last. "0001-01-01"
   /// and "9999-12-31" are ways to write "never".
   static func represented(_ year: Int64, month: Int64, day: Int64) -> Int64 {
-    if year < years.lowerBound { return days(years.lowerBound, month: 1, day: 1) }
-    if year > years.upperBound { return days(years.upperBound, month: 12, day: 31) }
-    return days(year, month: month, day: day)
+    if year < years.lowerBound { return CivilDate.days(years.lowerBound, month: 1, day: 1) }
+    if year > years.upperBound { return CivilDate.days(years.upperBound, month: 12, day: 31) }
+    return CivilDate.days(year, month: month, day: day)
   }
 
   /// The whole seconds of a time as a `value`, which is limited to the same years.
@@ -201,16 +201,8 @@ package struct Timestamp: Sendable, Equatable {
 
   static func isDate(_ year: Int64, month: Int64, day: Int64) -> Bool {
     guard (1...12).contains(month), day >= 1 else { return false }
-    return days(month == 12 ? year + 1 : year, month: month == 12 ? 1 : month + 1, day: 1)
-      - days(year, month: month, day: 1) >= day
-  }
-
-  /// Days since 1970-01-01 in the Gregorian calendar. The year is counted from March, so that the leap day is its last
-  /// day.
-  static func days(_ year: Int64, month: Int64, day: Int64) -> Int64 {
-    let years = month > 2 ? year : year - 1
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear - 719_468
+    return CivilDate.days(month == 12 ? year + 1 : year, month: month == 12 ? 1 : month + 1, day: 1)
+      - CivilDate.days(year, month: month, day: 1) >= day
   }
 
   // MARK: Columns of the type timestamp

@@ -50,7 +50,4 @@ package struct StatusRule: Sendable {
     case .onceAtOnce, .withBackoff: true
     }
   }
-
-  /// The kind, and thereby the exit code, of a sync that fails with the status on a page.
-  package var kind: Failure.Kind { isPassing ? .unreachable : .badAnswer }
 }

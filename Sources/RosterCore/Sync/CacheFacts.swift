@@ -140,6 +140,17 @@ package struct CacheStatus: Encodable, Sendable, Equatable {
   }
 }
 
+extension Headline {
+  /// The headline without a daemon.
+  package init(_ status: CacheStatus, times: Times = .absolute) {
+    let running = status.running.map { ["sync \($0.id) began \(times.past($0.startedAt)) and has not ended"] }
+    let expiring = status.last?.trouble.flatMap { $0.kind == .expiringSession ? [$0.what] : nil }
+    self.init(without: [
+      [status.silence], ["this is what the cache contains"], running, expiring, ["rosterctl explain says why"],
+    ])
+  }
+}
+
 extension DaemonStatus.Cache {
   /// Describes the snapshot of a cache with these file sizes.
   package init(path: String, _ facts: CacheFacts, sizeBytes: Int64, walBytes: Int64, now: Date) {

@@ -351,9 +351,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
   /// The configuration in use.
   package var config: Config
 
-  /// The headline for a log: `message` in the document.
-  package var message: String { Headline(self).text }
-
   /// Makes the document.
   package init(
     version: String, pid: Int32, startedAt: String, uptimeSeconds: Double, state: State, reason: String? = nil,
@@ -376,27 +373,6 @@ package struct DaemonStatus: Codable, Sendable, Equatable {
     case version, pid, state, since, reason, notes, upstream, cache, sync, token, config
     case startedAt = "started_at"
     case uptimeSeconds = "uptime_seconds"
-  }
-}
-
-/// The document of `/v1/status`: the fields, and the sentence that is made of them.
-package struct StatusDocument: Encodable, Sendable {
-  private let status: DaemonStatus
-
-  /// Any status.
-  package init(_ status: DaemonStatus) { self.status = status }
-
-  enum CodingKeys: String, CodingKey {
-    case message, clauses
-  }
-
-  /// Writes the fields and the sentence into one object.
-  package func encode(to encoder: any Encoder) throws {
-    try status.encode(to: encoder)
-    var members = encoder.container(keyedBy: CodingKeys.self)
-    let headline = Headline(status)
-    try members.encode(headline.text, forKey: .message)
-    try members.encode(headline.clauses, forKey: .clauses)
   }
 }
 

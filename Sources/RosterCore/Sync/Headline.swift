@@ -43,17 +43,10 @@ package struct Headline: Sendable, Equatable {
     facts = clauses.compactMap(\.self) + (status.state == .stopping ? [] : status.notes.map { [$0] })
   }
 
-  /// The headline without a daemon.
-  package init(_ status: CacheStatus, times: Times = .absolute) {
+  /// The headline of a cache without a daemon, by its clauses.
+  init(without facts: [[String]?]) {
     state = nil
-    let running = status.running.map {
-      ["sync \($0.id) began \(times.past($0.startedAt)) and has not ended"]
-    }
-    let expiring = status.last?.trouble.flatMap { $0.kind == .expiringSession ? [$0.what] : nil }
-    let clauses = [
-      [status.silence], ["this is what the cache contains"], running, expiring, ["rosterctl explain says why"],
-    ]
-    facts = clauses.compactMap(\.self)
+    self.facts = facts.compactMap(\.self)
   }
 }
 
@@ -65,6 +58,9 @@ extension DaemonStatus.State {
 }
 
 extension DaemonStatus {
+  /// The headline for a log: `message` in the document.
+  package var message: String { Headline(self).text }
+
   /// The activity of rosterd, or the data that readers see; nil if the reason says all.
   fileprivate func activity(_ times: Headline.Times) -> [String]? {
     switch state {
@@ -102,5 +98,26 @@ extension DaemonStatus.Current {
     case .verifying: ["verifying \(pagesDone.counted(as: "page"))"]
     case .publishing: ["publishing \(records.counted(as: "record"))"]
     }
+  }
+}
+
+/// The document of `/v1/status`: the fields, and the sentence that is made of them.
+package struct StatusDocument: Encodable, Sendable {
+  private let status: DaemonStatus
+
+  /// Any status.
+  package init(_ status: DaemonStatus) { self.status = status }
+
+  enum CodingKeys: String, CodingKey {
+    case message, clauses
+  }
+
+  /// Writes the fields and the sentence into one object.
+  package func encode(to encoder: any Encoder) throws {
+    try status.encode(to: encoder)
+    var members = encoder.container(keyedBy: CodingKeys.self)
+    let headline = Headline(status)
+    try members.encode(headline.text, forKey: .message)
+    try members.encode(headline.clauses, forKey: .clauses)
   }
 }

@@ -78,7 +78,7 @@ extension Date {
       let minute = Int(parts[4]), (0...59).contains(minute),
       let second = Int(parts[5]), (0...60).contains(second)
     else { return nil }
-    let days = Timestamp.days(
+    let days = CivilDate.days(
       Int64(parts[2].count == 2 ? Self.fullYear(year) : year), month: Int64(month + 1), day: Int64(day))
     self.init(timeIntervalSince1970: Double(Int(days) * 86400 + hour * 3600 + minute * 60 + second))
   }
