@@ -165,6 +165,11 @@ private func second(
     let over = ListFacts(records: 0, more: false, next: .text("a"))
     let keptOver = ListFacts(records: 0, count: nil, last: nil, continuation: over.continuation)
     #expect(try walk(paging(cursor, more: at), answers: [keptOver]) == ["/things", "end"])
+    // A total may outweigh `more`, so that the next value is kept too.
+    for next in [ListFacts.Value.integer(3), .text("é:x"), nil] {
+      let last = ListFacts(records: 1, more: false, next: next)
+      #expect(ListFacts(records: 1, count: nil, last: nil, continuation: last.continuation) == last)
+    }
     let empty = ListFacts(records: 0, more: true)
     let kept = ListFacts(records: 0, count: nil, last: nil, continuation: empty.continuation)
     // An older version kept such a page without its sign.

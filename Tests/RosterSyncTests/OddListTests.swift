@@ -629,4 +629,23 @@ import Testing
       }
     }
   }
+
+  @Test("19: a total outweighs more = false by after, on unchanged pages too")
+  func totalAgainstMore() async throws {
+    var resource = WrittenList(kind: .after, pages: []).resource
+    (resource.pages.more, resource.pages.count) = (.body(at("more")), .body(at("total")))
+    let bench = try SyncBench([:])
+    bench.shelf.answer { request, target in
+      let page = ["/items": [1, 2], "/items?after=2": [3, 4], "/items?after=4": [5]][target] ?? []
+      let records = page.map { #"{"id":\#($0)}"# }.joined(separator: ",")
+      return Response(
+        json: #"{"data":[\#(records)],"total":5,"more":false}"#, headers: [Shelf.date], tag: "\"\(page.first ?? 0)\"",
+        to: request)
+    }
+    for round in 0...3 {
+      #expect(try await bench.sync([resource], allowRemoval: true, after: Double(60 * round)).error == nil)
+      #expect(try Self.ids(bench) == [1, 2, 3, 4, 5])
+      #expect(bench.shelf.asked().map(\.status) == Array(repeating: round == 0 ? 200 : 304, count: 3))
+    }
+  }
 }

@@ -125,7 +125,7 @@ extension ListFacts {
   package var continuation: String? {
     let way: String? =
       switch more {
-      case false?: Self.over
+      case false?: Self.over + (position.map { ":" + $0 } ?? "")
       case true?: Self.onward + (position ?? "")
       case nil: position
       }
@@ -151,7 +151,10 @@ extension ListFacts {
       isTotalLowerBound = true
       position = String(text.dropFirst(Self.lowerBound.utf8.count))
     }
-    if position == Self.over { more = false }
+    if let text = position?.utf8, text.starts(with: Self.over.utf8) {
+      more = false
+      position = String(text.dropFirst(Self.over.utf8.count + 1))
+    }
     if let text = position?.utf8, text.starts(with: Self.onward.utf8) {
       more = true
       position = String(text.dropFirst(Self.onward.utf8.count))
@@ -168,6 +171,7 @@ extension ListFacts {
     }
   }
 
+  /// Precedes the position after a page that says that no page follows. A total may say that one does.
   private static let over = "over"
   /// Precedes the position after a page that says that more pages follow.
   private static let onward = "more:"
