@@ -145,7 +145,7 @@ extension AnswerSign {
         "isincomplete",
       ], .isPartial, .yes, .isPartial
     ),
-    (["partial", "incomplete", "timeout", "istimeout", "timedout", "istimedout"], .isPartial, .yes, nil),
+    (["partial", "incomplete", "istimeout", "timedout", "istimedout"], .isPartial, .yes, nil),
     (
       [
         "unreachable", "unreachablelocations", "warningmessages", "unprocessedkeys", "unprocessedids", "partialsuccess",

@@ -216,7 +216,7 @@ extension CompiledFieldTree.Row {
     for (index, column) in columns.enumerated() {
       let isNullable = column.isNullable || !column.type.isText
       let isAlone = columns.allSatisfy { $0.at != column.at || $0.type == column.type }
-      // `false` in place of a list or an object means an empty one, and 0 does not.
+      // Where a list or an object is read too, `false` is an empty one. The number 0 is not.
       let isFlag = column.type.form == .flag && tree[plan.columns[index]].role.isDisjoint(with: [.split, .list])
       self.columns.initializeElement(
         at: index,
