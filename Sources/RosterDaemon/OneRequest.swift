@@ -84,7 +84,7 @@ package enum AnswerTrial {
     do {
       var decoder = RecordDecoder(try RecordPlan(resource))
       let scan = try decoder.scan(page: response.body)
-      _ = try Paging(resource, baseURL: baseURL).facts(in: scan, of: response, isFirst: true)
+      _ = try Paging(resource, baseURL: baseURL).facts(in: scan, of: response, page: 1)
       guard scan.rejects > 0 else { return nil }
       return .rejected(scan.rejects, reason: try reason(in: response.body, at: scan.recordsAt, by: &decoder))
     } catch {

@@ -127,6 +127,7 @@ extension RecordDecoder {
     let isNone = places.isNextValueOfAnswer && isEmptyPlaceholder(next)
     found.at = isNone ? PointedValue(.null, offset: Int(next.start)) : value(next)
     found.token = try pointed(places.token)
+    try noteUnnamedMore()
     if places.readsMembers { found.at = try members(of: found.at) }
     if places.readsWhole { found.at = try whole(found.at) }
   }
@@ -366,7 +367,9 @@ extension RecordDecoder {
   /// True if the list ends at this answer by its definition, which has no key for a sign that it goes on.
   private mutating func isUnfollowed(_ sign: AnswerSign, _ places: AnswerPlaces) throws(Malformed) -> Bool {
     let pages = plan.resource.pages
-    if isRecord || pages.ending != nil || pages.count != nil || pages.style.last != nil { return false }
+    if isRecord || pages.count != nil || pages.style.last != nil { return false }
+    // Only a number of records that are left contradicts `more` and `done`.
+    if pages.ending != nil { return sign.values == .positive ? try saysOver(places) : false }
     if [.pages, .links].contains(sign.values), pages.style.kind.step != .stops { return false }
     switch pages.style.kind.step {
     case .stops: return true
@@ -377,6 +380,24 @@ extension RecordDecoder {
       guard case .node = places.at, sign.values != .total else { return false }
       return try !hasValue(next(places))
     case .follows(.ofLinkHeader): return false
+    }
+  }
+
+  /// True if `more` is false, or `done` true.
+  private mutating func saysOver(_ places: AnswerPlaces) throws(Malformed) -> Bool {
+    try isMet(plan.resource.pages.more == nil ? .yes : .no, by: slice(places.more))
+  }
+
+  /// Notes members that say that the list goes on, if no key of the definition names one.
+  private mutating func noteUnnamedMore() throws(Malformed) {
+    guard plan.resource.pages.takesUnnamedMore, !plan.resource.records.isWhole, found.records > 0 else { return }
+    for statement in statements where statement.sign.effect == .goesOn {
+      switch statement.sign.values {
+      case .pages: found.numberOfPages = max(found.numberOfPages, number(statement.value) ?? 0)
+      case .total: continue
+      case .yes, .no, .flag, .anyFault, .faults, .positive, .badStatus, .badWords, .links, .atLeast, .below:
+        if try isMet(statement) { found.goesOn = true }
+      }
     }
   }
 

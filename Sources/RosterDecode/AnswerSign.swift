@@ -177,7 +177,7 @@ extension AnswerSign {
       [
         "next", "nextpage", "nextpageurl", "nexturl", "nexthref", "nextlink", "odatanextlink", "nextcursor",
         "nextpagetoken", "nexttoken", "nextcontinuationtoken", "nextmarker", "nextpagekey", "nextrecordsurl",
-        "nextoffset", "nextpagenumber", "nextstart", "nextskip", "nextindex",
+        "nextoffset", "nextpagenumber", "nextstart", "nextskip", "nextindex", "continue",
       ], .goesOn, .anyFault, nil
     ),
     (
@@ -190,6 +190,10 @@ extension AnswerSign {
     ),
     (["totalpages", "pagecount", "numpages", "nbpages", "lastpage", "pages"], .goesOn, .pages, nil),
     (["links", "link"], .goesOn, .links, nil),
+    (
+      ["remainingcount", "remainingitemcount", "remainingitems", "remainingrecords", "remainingresults"],
+      .goesOn, .positive, nil
+    ),
     (["numfoundexact"], .isLowerBound, .no, nil),
     (["totalrelation", "totalcountrelation"], .isLowerBound, .atLeast, nil),
   ])

@@ -48,6 +48,10 @@ package struct PageScan: Sendable, Equatable {
   package var isTotalLowerBound = false
   /// The value at the style's `last`.
   package var last = PointedValue()
+  /// True if a member that no key names says that the list goes on after this page (`takesUnnamedMore`).
+  package var goesOn = false
+  /// The highest number of pages that a member says, under the same condition.
+  package var numberOfPages: Int64 = 0
   /// Where `pages.more` or `pages.done` says.
   package var more = PointedValue()
   /// The value at the style's `at`: in the answer for `cursor` and `next`, in the last record for `after`.

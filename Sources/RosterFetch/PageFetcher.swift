@@ -410,7 +410,7 @@ extension PageFetcher {
     }
     guard let scan = scans.first else { throw malformed("no resource reads it", of: name) }
     if wanted.page.isTrial, !wanted.page.isPromised, scan.records == 0, scan.rejects == 0 { return .pastTheEnd }
-    var facts = try facts(in: scan, of: response, isFirst: wanted.page.number == 1, by: paging)
+    var facts = try facts(in: scan, of: response, page: wanted.page.number, by: paging)
     facts.skipped = scans.reduce(scan.skipped) { min($0, $1.skipped) }
     facts.hasOtherMark = scans.contains(where: \.hasOtherMark)
     if paging.resource.since != nil || paging.resource.each != nil {
@@ -559,8 +559,8 @@ extension PageFetcher {
   }
 
   /// Adds a hint, because the user can remove a total that upstream does not send.
-  private func facts(in scan: PageScan, of response: Response, isFirst: Bool, by paging: Paging) throws -> ListFacts {
-    do { return try paging.facts(in: scan, of: response, isFirst: isFirst) } catch {
+  private func facts(in scan: PageScan, of response: Response, page: Int, by paging: Paging) throws -> ListFacts {
+    do { return try paging.facts(in: scan, of: response, page: page) } catch {
       let name = paging.resource.name
       guard let key = error.absentTotal else { throw malformed(error.reason, of: name) }
       var fault = malformed(error.reason, of: name).with(.totalAbsent)

@@ -51,7 +51,7 @@ extension PullPlan.List {
     }
     // An answer of this pull must report the same numbers of records and pages as the first page.
     let isTold = source == .answer || source == .equalAnswer
-    if isTold, let first, facts.contradicts(first) {
+    if isTold, let first, facts.contradicts(first, before: page.recordsBefore) {
       drifts("page \(page.number) reports \(facts.extent), page 1 reports \(first.extent)\(pageLength(facts, first))")
     }
     if job.isAnnounced { checkAnnounced(job, facts: facts, content: content) }
@@ -105,7 +105,7 @@ extension PullPlan.List {
       way = .announced(next: 2, last: pages)
       (announced, isCompared) = (pages, edges.first == nil)
     case .page(let next):
-      if next.isTrial, next.number > maxPages {
+      if next.isTrial, facts.more != true, next.number > maxPages {
         way = .ended
         return
       }
@@ -138,6 +138,11 @@ extension PullPlan.List {
       if facts.more == true {
         throw endless(page, cause: "it is empty, and leads to a page that was requested before", hint: Self.emptyHint)
       }
+      way = .ended
+      return nil
+    }
+    // A page that is not full and leads to itself is where the list goes on once it has further records.
+    if next.request == page.request, repeated.isLastKnown, facts.records < page.longest {
       way = .ended
       return nil
     }
@@ -247,7 +252,7 @@ extension PullPlan.List {
   }
 
   private mutating func tooLong(_ page: PageRequest, after facts: ListFacts) -> Failure {
-    if paging.verdict(after: page, facts) == .goesOn(isSaid: true) {
+    if facts.more == true || paging.verdict(after: page, facts) == .goesOn(isSaid: true) {
       return tooLong(page, cause: "the list has more pages than")
     }
     return endless(

@@ -144,7 +144,7 @@ final class Pull: Sendable {
     guard let first = plan.first(of: job.list), job.page.number > 1, !plan.isFirstNew(of: job.list) else {
       return nil
     }
-    return ListFacts(known, of: list).contradicts(first) ? nil : receivedAt
+    return ListFacts(known, of: list).contradicts(first, before: job.page.recordsBefore) ? nil : receivedAt
   }
 
   /// True if the page is transferred without its validator.

@@ -344,6 +344,7 @@ extension SyncMachine {
     if pages.count != nil {
       hint += "; if its total is an estimate or counts only the records from that page on, remove count from pages"
     }
+    if pages.style.last != nil { hint += "; if its number of pages grows with each page, remove last" }
     if !pages.hidden {
       hint += "; if upstream counts records that it does not list, set hidden = true in pages"
     }
@@ -470,6 +471,8 @@ extension Resource {
     // Upstream counts each rejected or skipped record with the key of another one, or does not.
     // A partial answer is reported as a rejected record, and its total is of records that it lacks.
     let isPartial = found.rejectedUnknown > 0
+    // Each record is there once or more: a pinned one, or the last one of the page before.
+    if let count, !isPartial, !pages.hidden, count == occurrences, found.passedRepeats == 0 { return nil }
     if let count, !isPartial, count < sum && !isTotalPassed || count > occurrences && !pages.hidden {
       return "the pages hold \(sum.counted(as: "record")) of \(name), upstream reports \(count)"
     }

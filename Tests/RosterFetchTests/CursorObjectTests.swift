@@ -25,7 +25,7 @@ import Testing
     var response = Response(status: 200, body: body)
     response.token = token
     var decoder = RecordDecoder(plan)
-    return try paging.facts(in: try decoder.scan(page: body), of: response, isFirst: true)
+    return try paging.facts(in: try decoder.scan(page: body), of: response, page: 1)
   }
 
   /// The address of the second page; nil if the list ends with the first.

@@ -343,7 +343,7 @@ private func second(
       response.token = .init(["geheim"], parameters: ["api_key"])
       var scan = PageScan()
       scan.at = PointedValue(.text(address))
-      let facts = try paging(style).facts(in: scan, of: response, isFirst: true)
+      let facts = try paging(style).facts(in: scan, of: response, page: 1)
       #expect(facts.next == left)
       #expect(facts.continuation?.contains("geheim") != true)
       #expect(paging(style).agrees(response, with: ListFacts(records: 0, next: left)))
@@ -361,15 +361,15 @@ private func second(
     response.token = .init(["s3cret-t0ken"])
     var scan = PageScan()
     scan.at = PointedValue(.text(address))
-    let next = try? paging(.next(at: at)).facts(in: scan, of: response, isFirst: true).next
+    let next = try? paging(.next(at: at)).facts(in: scan, of: response, page: 1).next
     #expect(next == kept.map(ListFacts.Value.text))
     scan.at = PointedValue(.text("s3cret-t0ken"))
     let cursor = paging(.cursor(param: .query("c"), at: at))
-    #expect(throws: UndefinedAnswer.self) { try cursor.facts(in: scan, of: response, isFirst: true) }
+    #expect(throws: UndefinedAnswer.self) { try cursor.facts(in: scan, of: response, page: 1) }
     // Such a short token may occur in any address by chance.
     response.token = .init(["page"])
     scan.at = PointedValue(.text("?page=2"))
-    #expect(try paging(.next(at: at)).facts(in: scan, of: response, isFirst: true).next == .text("?page=2"))
+    #expect(try paging(.next(at: at)).facts(in: scan, of: response, page: 1).next == .text("?page=2"))
   }
 
   @Test("A POST has the page's value in its body, and missing objects on the way are made")
@@ -407,15 +407,15 @@ private func second(
     scan.records = 1
     scan.count = PointedValue(.integer(1))
     scan.last = PointedValue(.integer(1))
-    #expect(throws: UndefinedAnswer.self) { try counted.facts(in: scan, of: Response(status: 200), isFirst: true) }
+    #expect(throws: UndefinedAnswer.self) { try counted.facts(in: scan, of: Response(status: 200), page: 1) }
     scan.more = PointedValue(.boolean(true))
-    #expect(throws: Never.self) { try counted.facts(in: scan, of: Response(status: 200), isFirst: true) }
+    #expect(throws: Never.self) { try counted.facts(in: scan, of: Response(status: 200), page: 1) }
     scan.last = PointedValue(.integer(2))
     #expect(throws: UndefinedAnswer(reason: "it announces 2 pages for 1 records")) {
-      try counted.facts(in: scan, of: Response(status: 200), isFirst: true)
+      try counted.facts(in: scan, of: Response(status: 200), page: 1)
     }
     scan.last = PointedValue(.text("one"))
-    #expect(throws: UndefinedAnswer.self) { try counted.facts(in: scan, of: Response(status: 200), isFirst: true) }
+    #expect(throws: UndefinedAnswer.self) { try counted.facts(in: scan, of: Response(status: 200), page: 1) }
   }
 
   @Test("14: a count of more records or pages than a cache could hold is malformed")
@@ -426,10 +426,10 @@ private func second(
     for style in styles.map({ paging($0, count: .header("X-Count")) }) {
       for number in [Int.max, 1_000_000_000_001] {
         let response = Response(status: 200, headers: [Request.Header("X-Count", "\(number)")])
-        #expect(throws: UndefinedAnswer.self) { try style.facts(in: scan, of: response, isFirst: true) }
+        #expect(throws: UndefinedAnswer.self) { try style.facts(in: scan, of: response, page: 1) }
       }
       let response = Response(status: 200, headers: [Request.Header("X-Count", "1000000000000")])
-      #expect(try style.facts(in: scan, of: response, isFirst: true).count == 1_000_000_000_000)
+      #expect(try style.facts(in: scan, of: response, page: 1).count == 1_000_000_000_000)
     }
   }
 
@@ -448,7 +448,7 @@ private func second(
     for style in [Resource.Style.link, .next(at: .header("Next")), .cursor(param: .query("c"), at: .header("Next"))] {
       let told = paging(style, more: .header("X-More"))
       let response = Response(status: 200, headers: headers + [Request.Header("X-More", "false")])
-      let facts = try told.facts(in: PageScan(), of: response, isFirst: true)
+      let facts = try told.facts(in: PageScan(), of: response, page: 1)
       let kept = ListFacts(records: 0, count: nil, last: nil, continuation: facts.continuation)
       #expect(told.agrees(response, with: kept))
       #expect(!told.agrees(Response(status: 200, headers: headers + [Request.Header("X-More", "true")]), with: kept))
@@ -461,7 +461,7 @@ private func second(
   func unclosedLink(header: String) throws {
     let told = paging(.link)
     let response = Response(status: 200, headers: [Request.Header("Link", header)])
-    #expect(throws: UndefinedAnswer.self) { try told.facts(in: PageScan(), of: response, isFirst: true) }
+    #expect(throws: UndefinedAnswer.self) { try told.facts(in: PageScan(), of: response, page: 1) }
     #expect(!told.agrees(response, with: ListFacts(records: 1)))
   }
 
@@ -501,7 +501,7 @@ private func second(
     scan.records = 2
     func facts(_ headers: KeyValuePairs<String, String>) throws -> ListFacts {
       try told.facts(
-        in: scan, of: Response(status: 200, headers: headers.map { Request.Header($0.key, $0.value) }), isFirst: true)
+        in: scan, of: Response(status: 200, headers: headers.map { Request.Header($0.key, $0.value) }), page: 1)
     }
     let found = try facts(["x-wp-total": "5", "X-WP-TotalPages": "3", "X-More": "true"])
     #expect(found == ListFacts(records: 2, count: 5, last: 3, more: true))

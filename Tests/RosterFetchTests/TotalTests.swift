@@ -29,7 +29,7 @@ import Testing
   func chain(style: Resource.Style) throws {
     let paging = paging(style, count: Self.next)
     func count(_ kind: PointedValue.Kind, isFirst: Bool) throws -> Int? {
-      try paging.facts(in: scan(kind), of: Response(status: 200), isFirst: isFirst).count
+      try paging.facts(in: scan(kind), of: Response(status: 200), page: isFirst ? 1 : 2).count
     }
     #expect(try count(.integer(7), isFirst: true) == 7 && count(.integer(7), isFirst: false) == 7)
     #expect(try count(.absent, isFirst: false) == nil && count(.null, isFirst: false) == nil)
@@ -45,26 +45,28 @@ import Testing
     arguments: [false, true])
   func numbered(isOffset: Bool) throws {
     let paging = paging(isOffset ? .offset(param: .query("from")) : .number(), count: Self.next)
-    #expect(try paging.facts(in: scan(.absent), of: Response(status: 200), isFirst: false).count == nil)
+    #expect(try paging.facts(in: scan(.absent), of: Response(status: 200), page: 2).count == nil)
     var empty = scan(.absent)
     empty.records = 0
     for (scan, isFirst) in [(scan(.absent), true), (empty, false), (empty, true)] {
       #expect(throws: UndefinedAnswer(reason: "/next (count) is absent", absentTotal: "count")) {
-        try paging.facts(in: scan, of: Response(status: 200), isFirst: isFirst)
+        try paging.facts(in: scan, of: Response(status: 200), page: isFirst ? 1 : 2)
       }
     }
     var none = scan(.null)
     none.records = 0
-    #expect(try paging.facts(in: none, of: Response(status: 200), isFirst: true).count == nil)
+    #expect(try paging.facts(in: none, of: Response(status: 200), page: 1).count == nil)
   }
 
   @Test("17: another count on a later page contradicts the first page, a missing one does not")
   func contradicts() {
     let first = ListFacts(records: 20, count: 50, last: 3)
-    #expect(!ListFacts(records: 20).contradicts(first))
-    #expect(!ListFacts(records: 20, count: 50).contradicts(first))
-    #expect(ListFacts(records: 20, count: 51).contradicts(first))
-    #expect(ListFacts(records: 20, last: 4).contradicts(first))
+    #expect(!ListFacts(records: 20).contradicts(first, before: 20))
+    #expect(!ListFacts(records: 20, count: 50).contradicts(first, before: 20))
+    #expect(ListFacts(records: 20, count: 51).contradicts(first, before: 20))
+    #expect(ListFacts(records: 20, last: 4).contradicts(first, before: 20))
+    let none = ListFacts(records: 0, count: 0)
+    #expect(none.contradicts(first, before: 20) && !none.contradicts(.init(records: 20, count: 20), before: 20))
   }
 
   @Test(
@@ -77,14 +79,14 @@ import Testing
     for name in ["Content-Range", "content-range"] {
       let paging = paging(.offset(param: .query("offset")), count: .header(name))
       let response = Response(status: 206, headers: [.init("Content-Range", value)])
-      #expect((try? paging.facts(in: PageScan(), of: response, isFirst: true))?.count == count)
+      #expect((try? paging.facts(in: PageScan(), of: response, page: 1))?.count == count)
       if let count { #expect(paging.agrees(response, with: ListFacts(records: 20, count: count))) }
       #expect(!paging.agrees(response, with: ListFacts(records: 20, count: 7)))
     }
     let star = Response(status: 206, headers: [.init("Content-Range", "0-24/*")])
     let paging = paging(.offset(param: .query("offset")), count: .header("Content-Range"))
     #expect(throws: UndefinedAnswer(reason: "header:Content-Range (count) is absent", absentTotal: "count")) {
-      try paging.facts(in: PageScan(), of: star, isFirst: true)
+      try paging.facts(in: PageScan(), of: star, page: 1)
     }
   }
 
@@ -97,7 +99,7 @@ import Testing
       func facts(_ flag: String) throws -> ListFacts {
         var scan = scan(.absent)
         if case .body = place { scan.more = PointedValue(flag == "true" ? .boolean(true) : .boolean(false)) }
-        return try paging.facts(in: scan, of: Response(status: 200, headers: [.init("X-Done", flag)]), isFirst: true)
+        return try paging.facts(in: scan, of: Response(status: 200, headers: [.init("X-Done", flag)]), page: 1)
       }
       let (last, other) = (try facts("true"), try facts("false"))
       #expect(last.more == false && other.more == true)
@@ -111,7 +113,7 @@ import Testing
       throws: UndefinedAnswer(
         reason: "header:X-Done (done) is absent: if upstream leaves it out where it is false, set omits_false = true")
     ) {
-      try paging.facts(in: scan(.absent), of: Response(status: 200), isFirst: true)
+      try paging.facts(in: scan(.absent), of: Response(status: 200), page: 1)
     }
   }
 

@@ -552,7 +552,7 @@ private func body(_ text: String) -> Resource.AnswerPlace { .body(pointer(text))
     let scan = try decoder.scan(page: bytes)
     #expect(scan.records == finding.records && scan.rejects == 0)
     let facts = try paging.facts(
-      in: scan, of: Response(status: 200, headers: sample.headers, body: bytes), isFirst: true)
+      in: scan, of: Response(status: 200, headers: sample.headers, body: bytes), page: 1)
     switch try paging.next(after: paging.first(), facts) {
     case .announced(let pages): #expect("\(pages) announced" == next)
     case .page(let page): #expect(page.address == next)

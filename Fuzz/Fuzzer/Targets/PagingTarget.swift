@@ -42,7 +42,7 @@ enum PagingTarget {
     var response = Response(status: 200, headers: headers, body: body)
     response.token = token
     var decoder = RecordDecoder(plan)
-    guard let scan = try? decoder.scan(page: body), let facts = try? paging.facts(in: scan, of: response, isFirst: true)
+    guard let scan = try? decoder.scan(page: body), let facts = try? paging.facts(in: scan, of: response, page: 1)
     else {
       return Answer(response: response)
     }

@@ -190,6 +190,16 @@ extension Resource.Pages {
     count == nil && !hidden && !style.kind.isRecord
   }
 
+  /// True if the list may end at a page with records although a member that no key names says that it goes on. The
+  /// next page is requested then.
+  package var takesUnnamedMore: Bool {
+    guard ending == nil, short || count != nil || style.last != nil else { return false }
+    return switch style.kind.step {
+    case .counts, .sends(.ofLastRecord): true
+    case .sends(.ofAnswer), .follows, .stops: false
+    }
+  }
+
   /// True if `count` alone may say that a full page is the last one, so that one more page is requested.
   package var mayTryCount: Bool {
     guard count != nil, ending == nil, style.last == nil else { return false }

@@ -54,9 +54,12 @@ package struct ListFacts: Sendable, Equatable {
     self.next = next
   }
 
-  /// True if the page announces another list than the first page did. Only the first page must have totals.
-  package func contradicts(_ first: ListFacts) -> Bool {
-    count != nil && !isUncounted && count != first.count || last != nil && last != first.last
+  /// True if the page announces another list than the first page did. Only the first page must have totals, and an
+  /// empty page after all records may have none.
+  /// - Parameter before: number of records on the pages before it.
+  package func contradicts(_ first: ListFacts, before: Int) -> Bool {
+    let isCounted = count != nil && !isUncounted && !(count == 0 && before > 0 && before == first.count)
+    return isCounted && count != first.count || last != nil && last != first.last
   }
 
   /// True if the total is 0 beside records. Some servers count the list for its first page only.

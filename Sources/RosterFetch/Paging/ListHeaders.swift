@@ -5,9 +5,11 @@ extension Response {
   /// True if a Link header leads to a next page.
   var hasNextLink: Bool { (try? LinkHeader.next(in: headers)) != nil }
 
-  /// True if a header besides Link says that another page follows.
-  /// - Parameter isFirst: False if a number of pages above 1 is no such header.
-  func leadsToNextPage(isFirst: Bool) -> Bool {
+  /// True if a header says that another page follows the one with this number.
+  func leadsOn(after page: Int) -> Bool { hasNextLink || leadsToNextPage(after: page) }
+
+  /// True if a header besides Link says so.
+  func leadsToNextPage(after page: Int) -> Bool {
     headers.contains { header in
       let value = header.value.lowercased()
       return switch HeaderWords(header.name).last(2) {
@@ -16,7 +18,7 @@ extension Response {
       case ["next", "range"]: !value.isEmpty
       case let words where words.last == "continuation": !value.isEmpty
       case ["total", "pages"], ["page", "count"], ["wp", "totalpages"]:
-        isFirst && Int(value).map { $0 > 1 } ?? false
+        Int(value).map { $0 > page } ?? false
       case _: false
       }
     }

@@ -7,8 +7,8 @@ extension Paging {
   package enum Verdict: Sendable, Equatable {
     /// - Parameter isSaid: False if no answer says so, and only the next page shows whether the list goes on.
     case goesOn(isSaid: Bool)
-    /// A sign says that the list is over, but the page is full. The next page is requested, and any answer without new
-    /// records is the end.
+    /// A sign says that the list is over, but the page is full, or a member that no key names says that the list goes
+    /// on. The next page is requested, and any answer without new records is the end.
     case isTried
     case ends
   }
@@ -18,10 +18,18 @@ extension Paging {
 
   /// The verdict about the page that follows this one. Announced pages before the last one are not asked about.
   package func verdict(after page: PageRequest, _ facts: ListFacts) -> Verdict {
+    let verdict = verdictOfKeys(after: page, facts)
+    return verdict == .ends && facts.records > 0 && saysMore(facts) ? .isTried : verdict
+  }
+
+  /// True if only a member that no key names says that the list goes on.
+  private func saysMore(_ facts: ListFacts) -> Bool { facts.more == true && resource.pages.takesUnnamedMore }
+
+  private func verdictOfKeys(after page: PageRequest, _ facts: ListFacts) -> Verdict {
     let pages = resource.pages
     if resource.hasOwnRecords || facts.records == 0 && pages.empty == .end { return .ends }
     // A page that an earlier version stored without this sign had it, because an answer without it was malformed.
-    let more = facts.more ?? (pages.ending == nil ? nil : true)
+    let more = saysMore(facts) ? nil : facts.more ?? (pages.ending == nil ? nil : true)
     if followsAnswers, facts.next == nil { return .ends }
     if more == true { return pages.style.kind.isSingle ? .ends : .goesOn(isSaid: true) }
     let last = facts.last ?? page.last
@@ -50,7 +58,7 @@ extension Paging {
   /// True if an answer says that the page after this one exists: it is no end of the list that this page does not.
   /// The next value of a chain is no promise, because some servers give one on the last page too.
   func isPromised(after page: PageRequest, _ facts: ListFacts) -> Bool {
-    if facts.more != nil { return facts.more == true }
+    if !saysMore(facts), let more = facts.more { return more }
     if let last = facts.last ?? page.last { return page.number < last }
     return exceeds(page, facts)
   }

@@ -14,10 +14,11 @@ package struct UndefinedAnswer: Error, Sendable, Equatable, CustomStringConverti
 
 extension Paging {
   /// The facts of the list in an answer. An answer without a value that the definition names is malformed.
+  /// - Parameter page: the number of the page, from 1.
   package func facts(
-    in scan: PageScan, of response: Response, isFirst: Bool
+    in scan: PageScan, of response: Response, page: Int
   ) throws(UndefinedAnswer) -> ListFacts {
-    let scan = adding(response, to: scan)
+    let (scan, isFirst) = (adding(response, to: scan), page == 1)
     var facts = ListFacts(records: scan.records)
     facts.skipped = scan.skipped
     // An answer without a list may leave out its totals and flags too.
@@ -43,13 +44,14 @@ extension Paging {
         reason: "it has times of the form \(form) at \(since.at?.description ?? "") (since.at), and since.form is "
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
-    // A header that speaks of a next page, which a list of one page does not follow, is a doubt.
+    // What speaks of a next page, which no key of the definition follows, is a doubt.
     let step = resource.pages.style.kind.step
-    if facts.more == nil, step == .stops, response.hasNextLink || response.leadsToNextPage(isFirst: true) {
+    let mayGoOn = step == .stops || resource.pages.takesUnnamedMore
+    if facts.more == nil, mayGoOn, scan.goesOn || scan.numberOfPages > page || response.leadsOn(after: page) {
       facts.more = true
     }
     facts.next = try next(scan, response: response)
-    if step == .follows(.ofLinkHeader), !response.hasNextLink, response.leadsToNextPage(isFirst: isFirst) {
+    if step == .follows(.ofLinkHeader), !response.hasNextLink, response.leadsToNextPage(after: page) {
       throw UndefinedAnswer(
         reason: "other headers lead to a next page, and it has no Link header with rel=\"next\": style = \"number\", "
           + "or \"cursor\" with at = \"header:NAME\", can follow them")
