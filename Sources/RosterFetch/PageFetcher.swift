@@ -163,9 +163,10 @@ package final class PageFetcher: Sendable {
   }
 
   /// Requests records by key. The result is an empty list if upstream does not have them. It answers then with
-  /// 404, 410, 204, no record, or a record of another key.
+  /// 404, 410, 204, no record, a record of another key, or one that calls itself deleted.
+  /// - Parameter isListed: True if upstream lists the record. It may list deleted ones too.
   package func fetch(
-    _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext
+    _ lookup: KeyRequests.KeyLookup, plan: RecordPlan, for context: SyncContext, isListed: Bool = false
   ) async throws -> FetchedRecords {
     let step = "ask for records of \(plan.resource.name)"
     guard lookup.canBeAsked else { throw Self.unaskable(lookup, step: step, resource: plan.resource.name) }
@@ -197,6 +198,7 @@ package final class PageFetcher: Sendable {
       {
         return notFound(lookup)
       }
+      if lookup.isSingle, !isListed, plan.resource.isDeleted(body) { return notFound(lookup) }
       return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)
     }
   }
@@ -687,6 +689,20 @@ extension Resource {
 extension Resource {
   /// Members of an answer that says why it is not the record. A definition may have a column of that name.
   private static let membersOfErrors: Set<String> = ["error", "errors", "fault", "message"]
+
+  /// Names of members, as `AnswerSign` has them, that call a record deleted if they are true.
+  private static let membersOfDeleted: Set<String> = ["deleted", "isdeleted"]
+
+  /// True if the answer to the question for one key says that the record is deleted, in a member that the definition
+  /// does not have: no column, list or `where`.
+  fileprivate func isDeleted(_ answer: [UInt8]) -> Bool {
+    guard case .object(let members)? = (try? JSONValue(json: answer))?[byKeyRecords] else { return false }
+    let known = Set((columns.map(\.at) + lists.map(\.at) + conditions.map(\.at)).compactMap(\.segments.first))
+    return members.contains {
+      $0.value == .boolean(true) && !known.contains($0.name)
+        && Self.membersOfDeleted.contains($0.name.lowercased().filter(\.isLetter))
+    }
+  }
 
   /// True if the answer to the question for one key is an error, although it looks like a record.
   fileprivate func isError(_ answer: [UInt8]) -> Bool {

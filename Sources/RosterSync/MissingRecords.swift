@@ -70,7 +70,7 @@ struct MissingRecords: Sendable {
     if endedSync(lookup) { return answers.failed(leftOut(lookup)) }
     let wanted = Set(lookup.keys.map(\.bytes))
     do {
-      let found = try await fetcher.fetch(lookup, plan: plan, for: context).scan.keys(by: plan)
+      let found = try await fetcher.fetch(lookup, plan: plan, for: context, isListed: true).scan.keys(by: plan)
       answers.control =
         !wanted.isDisjoint(with: found)
         ? .found : isConclusive ? .notFound(ControlQuestion(keys: lookup.keys, request: lookup.request)) : .unproven

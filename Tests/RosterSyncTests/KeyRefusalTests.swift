@@ -49,6 +49,32 @@ struct KeyRefusalTests {
     #expect(bench.asked().count < 20)
   }
 
+  @Test(
+    "13: a record that by_key calls deleted is removed, unless the definition has that member",
+    arguments: [#""deleted":true"#, #""is_deleted":true"#, #""isDeleted":true"#, #""deleted":false"#])
+  func deleted(member: String) async throws {
+    for isColumn in [false, true] {
+      let bench = try SyncBench([:])
+      let listed = Mutex(Array(1...70))
+      bench.shelf.answer { _, target in
+        // The first listed record is deleted too, and is the one of the control question.
+        if target.hasPrefix("/ask/") { return Response(json: #"{"id":\#(target.dropFirst(5)),\#(member)}"#) }
+        return Response(json: Self.list(listed.withLock(\.self).map(Optional.some)), headers: [Shelf.date])
+      }
+      var item = Self.item
+      item.byKey = "/ask/{key}"
+      if isColumn {
+        let name = String(member.prefix { $0 != ":" }.filter { $0 != "\"" })
+        item.columns.append(.init("deleted", at: at(name), .boolean, isNullable: true))
+      }
+      #expect(try await bench.sync([item]).added == 70)
+      listed.withLock { $0 = Array(1...68) }
+      let record = try await bench.sync([item], after: 60)
+      #expect(record.exit == 0 && !record.isDegraded, "\(record)")
+      #expect(record.removed == (isColumn || member.hasSuffix("false") ? 0 : 2), "\(record)")
+    }
+  }
+
   @Test("13: after some refusals of single keys no further key is asked for")
   func refusedAlways() async throws {
     let bench = try SyncBench([:])
