@@ -693,8 +693,8 @@ extension Resource {
   /// Names of members, as `AnswerSign` has them, that call a record deleted if they are true.
   private static let membersOfDeleted: Set<String> = ["deleted", "isdeleted"]
 
-  /// True if the answer to the question for one key says that the record is deleted, in a member that the definition
-  /// does not have: no column, list or `where`.
+  /// True if the answer to the question for one key calls the record deleted. The definition does not have that member:
+  /// as a column, a list, or in `where`.
   fileprivate func isDeleted(_ answer: [UInt8]) -> Bool {
     guard case .object(let members)? = (try? JSONValue(json: answer))?[byKeyRecords] else { return false }
     let known = Set((columns.map(\.at) + lists.map(\.at) + conditions.map(\.at)).compactMap(\.segments.first))

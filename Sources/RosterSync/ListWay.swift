@@ -49,6 +49,12 @@ extension PullPlan.List {
       way = .ended
       return false
     }
+    if page.isAhead, let missingPage {
+      let cause = "page \(missingPage) is not there, and page \(page.number) after it has records"
+      throw refused(
+        page, cause: cause, hint: "the next sync tries again; if it lasts, report this to upstream's operator",
+        trouble: .drift)
+    }
     // An answer of this pull must report the same numbers of records and pages as the first page.
     let isTold = source == .answer || source == .equalAnswer
     if isTold, let first, facts.contradicts(first, before: page.recordsBefore) {
@@ -118,6 +124,7 @@ extension PullPlan.List {
       if isStale { try stale(page) }
     case .end:
       way = .ended
+      if facts.records == 0, paging.resource.pages.empty != .end { lookAhead(of: page) }
       lacksNext = page.number == 1 && paging.lacksNext(facts)
     }
   }
@@ -224,7 +231,15 @@ extension PullPlan.List {
       drifts("page \(repeatedPage) has the records of an earlier page, and no page follows it")
     } else {
       way = .ended
+      missingPage = page.number
+      lookAhead(of: page)
     }
+  }
+
+  /// A single page without records, between others that the cache has, may be the failure of one request.
+  private mutating func lookAhead(of page: PageRequest) {
+    guard let next = paging.ahead(of: page), next.number <= maxPages else { return }
+    way = .following(next, isFromKept: false)
   }
 
   /// A cause of differing totals that the definition can cure: the value at `count` is the length of its page.

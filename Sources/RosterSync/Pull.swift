@@ -82,7 +82,10 @@ final class Pull: Sendable {
   ) async {
     do {
       let known = try await work.lists[job.list]?.known(job, plan: work.plan, in: cache)
-      if let known, let receivedAt = answerToTakeOver(known[0], job: job, of: list, in: work.plan) {
+      if job.page.isAhead, known?.contains(where: { $0.records > 0 }) != true {
+        work.plan.wasPastTheEnd(job)
+        settle(job, list: list, work: &work)
+      } else if let known, let receivedAt = answerToTakeOver(known[0], job: job, of: list, in: work.plan) {
         work.note(isResumed: true, list: job.list)
         work.lists[job.list]?.uses(answerOf: receivedAt)
         try confirm(
@@ -131,7 +134,8 @@ final class Pull: Sendable {
     _ known: CachedPage, job: PullPlan.PageJob, of list: PulledList, in plan: PullPlan
   ) -> Date? {
     let now = clock.now()
-    guard !job.page.isRepeated, known.state != .guarded, let receivedAt = known.receivedAt, receivedAt <= now,
+    guard !job.page.isRepeated, !job.page.isAhead, known.state != .guarded, let receivedAt = known.receivedAt,
+      receivedAt <= now,
       receivedAt > pauses.earliest(age: Self.takeOver, at: now)
     else { return nil }
     if !known.validator.isEmpty {

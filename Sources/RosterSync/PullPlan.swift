@@ -66,6 +66,8 @@ package struct PullPlan: Sendable {
     var isPreviousAgain = false
     /// The number of the page that has the records of the page before it. The next page shows whether the list is over.
     var repeatedPage: Int?
+    /// The number of a page that upstream says is past the end, while the page after it is looked at.
+    var missingPage: Int?
     /// True if records came after the total.
     var isTotalPassed = false
     /// True if a next value stayed the same while the pages differ.

@@ -7,8 +7,8 @@ extension Paging {
   package enum Verdict: Sendable, Equatable {
     /// - Parameter isSaid: False if no answer says so, and only the next page shows whether the list goes on.
     case goesOn(isSaid: Bool)
-    /// A sign says that the list is over, but the page is full, or a member that no key names says that the list goes
-    /// on. The next page is requested, and any answer without new records is the end.
+    /// A sign says that the list is over, but the page is full, or a member that no key names says otherwise. The next
+    /// page is requested, and any answer without new records is the end.
     case isTried
     case ends
   }

@@ -17,6 +17,8 @@ package struct PageRequest: Sendable, Equatable {
   package var emptyPages = 0
   /// True if a sign says that the list is over, so that any answer without new records is the end.
   package var isTrial = false
+  /// True if the page before it seems to end the list. It is requested only if the cache has records on it.
+  package var isAhead = false
   /// True if an answer says that this page exists.
   package var isPromised = false
   /// True if an earlier page of this pull had the same request: only upstream knows the position.

@@ -178,6 +178,18 @@ package final class Paging: Sendable {
     return .page(next)
   }
 
+  /// The page after one without records, which may be the end of the list; nil if pages have no numbers. Any answer
+  /// without new records shows that it is.
+  package func ahead(of page: PageRequest) -> PageRequest? {
+    guard case .counts = pages.style.kind.step, resource.each == nil, !page.isTrial,
+      var next = try? following(page, ListFacts(records: 0), { .sameOrigin })
+    else { return nil }
+    (next.longest, next.total, next.last) = (page.longest, page.total, page.last)
+    next.emptyPages = page.emptyPages + 1
+    (next.isTrial, next.isAhead) = (true, true)
+    return next
+  }
+
   /// The request for the next page; nil if the answer has no value for it.
   private func following(
     _ page: PageRequest, _ facts: ListFacts, _ links: () -> NextLinks

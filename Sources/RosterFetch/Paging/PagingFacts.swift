@@ -44,7 +44,7 @@ extension Paging {
         reason: "it has times of the form \(form) at \(since.at?.description ?? "") (since.at), and since.form is "
           + "\(since.form.rawValue): if all have that form, set form = \(form.tomlString) in since")
     }
-    // What speaks of a next page, which no key of the definition follows, is a doubt.
+    // A sign of a next page that no key of the definition follows is a doubt.
     let step = resource.pages.style.kind.step
     let mayGoOn = step == .stops || resource.pages.takesUnnamedMore
     if facts.more == nil, mayGoOn, scan.goesOn || scan.numberOfPages > page || response.leadsOn(after: page) {
