@@ -198,7 +198,7 @@ package final class PageFetcher: Sendable {
       {
         return notFound(lookup)
       }
-      if lookup.isSingle, !isListed, plan.resource.isDeleted(body) { return notFound(lookup) }
+      if lookup.isSingle, !isListed, plan.resource.isDeleted(answer) { return notFound(lookup) }
       return FetchedRecords(url: lookup.request.url, body: body, digest: digest(body), scan: scan)
     }
   }
@@ -696,7 +696,9 @@ extension Resource {
   /// True if the answer to the question for one key calls the record deleted. The definition does not have that member:
   /// as a column, a list, or in `where`.
   fileprivate func isDeleted(_ answer: [UInt8]) -> Bool {
-    guard case .object(let members)? = (try? JSONValue(json: answer))?[byKeyRecords] else { return false }
+    var record = (try? JSONValue(json: answer))?[byKeyRecords]
+    if case .list(let records)? = record, records.count == 1 { record = records[0] }
+    guard case .object(let members)? = record else { return false }
     let known = Set((columns.map(\.at) + lists.map(\.at) + conditions.map(\.at)).compactMap(\.segments.first))
     return members.contains {
       $0.value == .boolean(true) && !known.contains($0.name)

@@ -52,8 +52,8 @@ extension PullPlan.List {
     if page.isAhead, let missingPage {
       let cause = "page \(missingPage) is not there, and page \(page.number) after it has records"
       throw refused(
-        page, cause: cause, hint: "the next sync tries again; if it lasts, report this to upstream's operator",
-        trouble: .drift)
+        page, step: "find the end of \(paging.resource.name)", cause: cause,
+        hint: "the next sync tries again; if it lasts, report this to upstream's operator", trouble: .drift)
     }
     // An answer of this pull must report the same numbers of records and pages as the first page.
     let isTold = source == .answer || source == .equalAnswer
@@ -307,13 +307,13 @@ extension PullPlan.List {
     return refused(page, cause: cause, hint: hint)
   }
 
-  private func refused(_ page: PageRequest, cause: String, hint: String?, trouble: Diagnosis.Kind = .circle)
-    -> Failure
-  {
+  private func refused(
+    _ page: PageRequest, step: String? = nil, cause: String, hint: String?, trouble: Diagnosis.Kind = .circle
+  ) -> Failure {
     let name = paging.resource.name
     return Failure(
-      .badAnswer, step: "continue after page \(page.number) of \(name)", subject: page.request.shownURL, cause: cause,
-      hint: hint
+      .badAnswer, step: step ?? "continue after page \(page.number) of \(name)", subject: page.request.shownURL,
+      cause: cause, hint: hint
     ).with(trouble, [page.request.concern(asPage: page.number, of: name)])
   }
 }

@@ -53,16 +53,19 @@ struct KeyRefusalTests {
     "13: a record that by_key calls deleted is removed, unless the definition has that member",
     arguments: [#""deleted":true"#, #""is_deleted":true"#, #""isDeleted":true"#, #""deleted":false"#])
   func deleted(member: String) async throws {
-    for isColumn in [false, true] {
+    for (isColumn, isList) in [(false, false), (true, false), (false, true)] {
       let bench = try SyncBench([:])
       let listed = Mutex(Array(1...70))
       bench.shelf.answer { _, target in
         // The first listed record is deleted too, and is the one of the control question.
-        if target.hasPrefix("/ask/") { return Response(json: #"{"id":\#(target.dropFirst(5)),\#(member)}"#) }
+        if target.hasPrefix("/ask/") {
+          let record = #"{"id":\#(target.filter(\.isNumber)),\#(member)}"#
+          return Response(json: isList ? "[\(record)]" : record)
+        }
         return Response(json: Self.list(listed.withLock(\.self).map(Optional.some)), headers: [Shelf.date])
       }
       var item = Self.item
-      item.byKey = "/ask/{key}"
+      item.byKey = isList ? "/ask/?id={key}" : "/ask/{key}"
       if isColumn {
         let name = String(member.prefix { $0 != ":" }.filter { $0 != "\"" })
         item.columns.append(.init("deleted", at: at(name), .boolean, isNullable: true))

@@ -28,7 +28,8 @@ package struct ListFacts: Sendable, Equatable {
   package var isTotalLowerBound = false
   /// Number of pages of the whole list. With `first = 0` the last page has the number below it.
   package var last: Int?
-  /// True if `more` or `done` says that more pages follow; nil without such a key.
+  /// True if `more` or `done` says that more pages follow. Without such a key it is true if another member or a header
+  /// does (`takesUnnamedMore`, or a list of one page), and otherwise nil.
   package var more: Bool?
   /// The next position. A missing, null or empty value is nil and ends the list.
   package var next: Value?

@@ -8,7 +8,7 @@ extension Response {
   /// True if a header says that another page follows the one with this number.
   func leadsOn(after page: Int) -> Bool { hasNextLink || leadsToNextPage(after: page) }
 
-  /// True if a header besides Link says so.
+  /// The same for headers other than Link.
   func leadsToNextPage(after page: Int) -> Bool {
     headers.contains { header in
       let value = header.value.lowercased()
