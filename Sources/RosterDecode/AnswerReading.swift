@@ -390,7 +390,7 @@ extension RecordDecoder {
 
   /// Notes members that say that the list goes on, if no key of the definition names one.
   private mutating func noteUnnamedMore() throws(Malformed) {
-    guard plan.resource.pages.takesUnnamedMore, !plan.resource.records.isWhole, found.records > 0 else { return }
+    guard plan.takesUnnamedMore, found.records > 0 else { return }
     for statement in statements where statement.sign.effect == .goesOn {
       switch statement.sign.values {
       case .pages: found.numberOfPages = max(found.numberOfPages, number(statement.value) ?? 0)

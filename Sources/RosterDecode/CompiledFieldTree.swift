@@ -30,21 +30,11 @@ struct CompiledFieldTree: ~Copyable {
   struct Row {
     var root: Int
     var nodes: UnsafeMutableBufferPointer<JSONSlice>
-    var columns: UnsafeMutableBufferPointer<Column>
+    var columns: UnsafeMutableBufferPointer<RowPlan.Column>
     var ways: UnsafeMutableBufferPointer<Int32>
     var isBare: Bool
     /// Index of the list with the elements; nil for a record.
     var list: Int?
-  }
-
-  struct Column {
-    var node: Int32
-    var type: Resource.ColumnType
-    var isNullable: Bool
-    /// True if another written form of a number or flag is read: nothing else reads the same place.
-    var readsForms: Bool
-    /// True if the column has values that mean null.
-    var hasNulls: Bool
   }
 
   let steps: UnsafeMutableBufferPointer<Step>
@@ -72,11 +62,10 @@ struct CompiledFieldTree: ~Copyable {
     }
     slots = .allocate(capacity: nodes.count)
     slots.initialize(repeating: .absent)
-    record = Row(plan.record, columns: plan.resource.columns, list: nil, in: nodes, slots: slots)
+    record = Row(plan.record, list: nil, in: slots)
     rows = .allocate(capacity: plan.lists.count)
     for (index, list) in plan.lists.enumerated() {
-      let columns = plan.resource.lists[index].columns
-      rows.initializeElement(at: index, to: Row(list.row, columns: columns, list: index, in: nodes, slots: slots))
+      rows.initializeElement(at: index, to: Row(list.row, list: index, in: slots))
     }
     fillTables(nodes)
   }
@@ -205,27 +194,14 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension CompiledFieldTree.Row {
-  fileprivate init(
-    _ plan: RowPlan, columns: [Resource.Column], list: Int?, in tree: [FieldTree.Node],
-    slots: UnsafeMutableBufferPointer<JSONSlice>
-  ) {
+  fileprivate init(_ plan: RowPlan, list: Int?, in slots: UnsafeMutableBufferPointer<JSONSlice>) {
     self.list = list
     root = plan.root
     nodes = slots.extracting(plan.nodes)
-    self.columns = .allocate(capacity: columns.count)
-    for (index, column) in columns.enumerated() {
-      let isNullable = column.isNullable || !column.type.isText
-      let isAlone = columns.allSatisfy { $0.at != column.at || $0.type == column.type }
-      // Where a list or an object is read too, `false` is an empty one. The number 0 is not.
-      let isFlag = column.type.form == .flag && tree[plan.columns[index]].role.isDisjoint(with: [.split, .list])
-      self.columns.initializeElement(
-        at: index,
-        to: CompiledFieldTree.Column(
-          node: Int32(plan.columns[index]), type: column.type, isNullable: isNullable,
-          readsForms: isAlone && (column.type.isNumber || isFlag), hasNulls: !column.nulls.isEmpty))
-    }
+    columns = .allocate(capacity: plan.columns.count)
+    _ = columns.initialize(from: plan.columns)
     ways = .allocate(capacity: plan.ways.count)
-    _ = ways.initialize(from: plan.ways.map(Int32.init))
+    _ = ways.initialize(from: plan.ways)
     isBare = plan.isBare
   }
 

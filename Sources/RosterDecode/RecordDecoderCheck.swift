@@ -90,8 +90,8 @@ extension RecordDecoder {
   @inline(__always)
   private func fault(_ row: CompiledFieldTree.Row) -> RecordFault.ElementFault? {
     for way in row.ways where !isPassable(Int(way)) { return .way(node: Int(way)) }
-    for column in row.columns where !column.type.accepts(slots[Int(column.node)], in: bytes) {
-      return .column(node: Int(column.node), column.type)
+    for column in row.columns where !column.type.accepts(slots[column.node], in: bytes) {
+      return .column(node: column.node, column.type)
     }
     return nil
   }

@@ -9,7 +9,7 @@ extension RecordDecoder {
     for (index, column) in row.columns.enumerated() {
       if column.hasNulls { readNull(index, column, of: row) }
       guard column.readsForms else { continue }
-      let node = Int(column.node)
+      let node = column.node
       switch column.type {
       case .integer: if let digits = digits(slots[node]) { set(node, to: digits, kind: .integer) }
       case .real where slots[node].kind == .string: readNumber(node)
@@ -19,11 +19,11 @@ extension RecordDecoder {
     }
   }
 
-  private mutating func readNull(_ index: Int, _ column: CompiledFieldTree.Column, of row: CompiledFieldTree.Row) {
+  private mutating func readNull(_ index: Int, _ column: RowPlan.Column, of row: CompiledFieldTree.Row) {
     let columns = row.list.map { plan.resource.lists[$0].columns } ?? plan.resource.columns
-    let slice = slots[Int(column.node)]
+    let slice = slots[column.node]
     for value in columns[index].nulls where equals(slice, scalar: value) {
-      set(Int(column.node), to: slice.range, kind: .null)
+      set(column.node, to: slice.range, kind: .null)
     }
   }
 

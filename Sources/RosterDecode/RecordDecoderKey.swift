@@ -5,7 +5,8 @@ extension RecordDecoder {
   /// The first part that is absent, null, empty or of another type.
   var partFault: RecordFault? {
     for column in plan.keyParts {
-      let (slice, type) = (slots[plan.record.columns[column]], plan.record.types[column])
+      let type = plan.record.columns[column].type
+      let slice = slots[plan.record.columns[column].node]
       let isGood =
         switch slice.kind {
         case .absent, .null: plan.resource.columns[column].isNullable
@@ -25,7 +26,7 @@ extension RecordDecoder {
     var json = JSONWriter()
     json.list { json in
       for column in plan.keyParts {
-        let slice = slots[plan.record.columns[column]]
+        let slice = slots[plan.record.columns[column].node]
         switch slice.kind {
         case .integer: json.value(JSONNumber.integer(bytes, range: slice.range) ?? 0)
         case .absent, .null: json.value(JSONValue.null)

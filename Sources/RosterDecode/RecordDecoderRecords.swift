@@ -227,12 +227,12 @@ extension RecordDecoder {
   /// The value for `plan.resource.columns[index]`.
   package mutating func column(_ index: Int) -> FieldValue {
     let column = tree.record.columns[index]
-    return filled(record.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
+    return filled(record.value(index, slice: slots[column.node], type: column.type, body: bytes), column: column)
   }
 
   /// A missing text is '', unless its column is nullable.
   @inline(__always)
-  private func filled(_ value: FieldValue, column: CompiledFieldTree.Column) -> FieldValue {
+  private func filled(_ value: FieldValue, column: RowPlan.Column) -> FieldValue {
     guard case .null = value, !column.isNullable else { return value }
     return .text(UnsafeBufferPointer(rebasing: bytes[0..<0]))
   }
@@ -288,7 +288,7 @@ extension RecordDecoder {
     row.begin()
     if needsPreparing || plan.isBare {
       for (index, column) in plan.columns.enumerated() {
-        row.prepare(index, slice: slots[Int(column.node)], type: column.type, body: bytes)
+        row.prepare(index, slice: slots[column.node], type: column.type, body: bytes)
       }
     }
     guard !plan.isBare, hasExtra(plan.root) else { return }
@@ -301,7 +301,7 @@ extension RecordDecoder {
   /// The value for `columns[index]` of the opened list.
   package mutating func rowColumn(_ index: Int) -> FieldValue {
     let column = tree.rows[openedList].columns[index]
-    return filled(row.value(index, slice: slots[Int(column.node)], type: column.type, body: bytes), column: column)
+    return filled(row.value(index, slice: slots[column.node], type: column.type, body: bytes), column: column)
   }
 
   /// Like `extra`, for the current element; nil if the element is not an object.
@@ -313,7 +313,7 @@ extension RecordDecoder {
 extension RecordDecoder {
   /// Notes the record at hand, which can be stored.
   mutating func noteOccurrence(_ document: Range<Int>, position: Int) {
-    guard findsConflicts else { return }
+    guard plan.findsConflicts else { return }
     var hasher = Hasher()
     if hasCompositeKey {
       writeCompositeKey()
@@ -324,16 +324,5 @@ extension RecordDecoder {
       hasher.combine(bytes: UnsafeRawBufferPointer(text(keySlice)))
     }
     occurrences.note(hasher.finalize(), document: document, position: position, in: bytes)
-  }
-
-  /// False for changes, of which a key may have many, and for pages by number or offset, where a duplicate key is
-  /// drift. False also if the name of a member is in the key: the last member of a name counts.
-  private var findsConflicts: Bool {
-    return !isDetail && !isRecord && !hasMemberKey && !plan.ordersKinds && !plan.resource.pages.style.kind.isPositional
-  }
-
-  private var hasMemberKey: Bool {
-    guard let name = plan.shape.memberName else { return false }
-    return keyNode == name || plan.keyParts.contains { plan.record.columns[$0] == name }
   }
 }

@@ -59,10 +59,10 @@ enum RecordFault {
       "\(Self.path(plan.keyNode, plan: plan)) is \(kind.phrase), and its column is \(plan.hasTextKeys ? "text" : "integer")"
     case .keyHalfPair: "\(Self.path(plan.keyNode, plan: plan)) \(Self.halfPair)"
     case .keyPartHalfPair(let column):
-      "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, \(Self.halfPair)"
+      "\(Self.path(plan.record.columns[column].node, plan: plan)), a part of the key, \(Self.halfPair)"
     case .keyPart(let column):
-      "\(Self.path(plan.record.columns[column], plan: plan)), a part of the key, is not "
-        + (plan.record.types[column].isText ? "a string that is not empty" : "an integer of 64 bits")
+      "\(Self.path(plan.record.columns[column].node, plan: plan)), a part of the key, is not "
+        + (plan.record.columns[column].type.isText ? "a string that is not empty" : "an integer of 64 bits")
     case .column(let node, let type): "\(Self.path(node, plan: plan)) is not \(type.phrase)"
     case .way(let node): "\(Self.path(node, plan: plan)) is not an object"
     case .notAList(let node): "\(Self.path(node, plan: plan)) is not a list"

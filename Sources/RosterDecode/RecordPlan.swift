@@ -31,10 +31,18 @@ package final class RecordPlan: Sendable {
   /// True if a record may be excluded after it was listed, as in a list with delta tokens.
   var ordersKinds: Bool { isIncremental || resource.since?.token != nil }
 
+  /// True if records of one key contradict each other when they differ in one answer. False for changes, of which a key
+  /// may have many, and for pages by number or offset, where a duplicate key is drift. False also if the name of a
+  /// member is in the key: the last member of a name counts.
+  let findsConflicts: Bool
+
+  /// True if a sign that no key names keeps the list going.
+  let takesUnnamedMore: Bool
+
   /// True if the records are events (`since.ask`).
   var readsEvents: Bool { isIncremental && resource.since?.asks == true && !isDetail && keyParts.isEmpty }
 
-  var keyNode: Int { record.columns[keyColumn] }
+  var keyNode: Int { record.columns[keyColumn].node }
 
   /// Else they are integers of 1…2^63-1. A composite key is the text of a JSON list of its parts. The keys of a child
   /// are unique in its list only.
@@ -80,8 +88,15 @@ package final class RecordPlan: Sendable {
     shape = ShapePlan(resource, below: root, into: &tree)
     let end = tree.nodes.count
     lists = zip(resource.lists, listNodes).map { ListPlan($0, at: $1, into: &tree) }
-    record = RowPlan(nodes: root..<end, columns: columns, types: resource.columns.map(\.type), tree)
+    record = RowPlan(nodes: root..<end, columns: resource.columns, at: columns, tree)
     self.tree = tree
+    let kind = resource.pages.style.kind
+    let keyNodes = ([keyColumn] + keyParts).map { columns[$0] }
+    let hasMemberKey = shape.memberName.map(keyNodes.contains) ?? false
+    findsConflicts =
+      !isDetail && !kind.isRecord && !kind.isPositional && !hasMemberKey && !isIncremental
+      && resource.since?.token == nil
+    takesUnnamedMore = resource.pages.takesUnnamedMore && !resource.records.isWhole
   }
 
   static func columns(_ columns: [Resource.Column], below root: Int, into tree: inout FieldTree) -> [Int] {
@@ -101,19 +116,37 @@ package final class RecordPlan: Sendable {
 
 /// The plan of one row: a record, or an element of a list.
 struct RowPlan: Sendable {
+  struct Column: Sendable {
+    let node: Int
+    let type: Resource.ColumnType
+    let isNullable: Bool
+    /// True if another written form of a number or flag is read: nothing else reads the same place.
+    let readsForms: Bool
+    /// True if the column has values that mean null.
+    let hasNulls: Bool
+  }
+
   /// The nodes of the row; the first one is the root.
   let nodes: Range<Int>
-  /// The node of each column.
-  let columns: [Int]
-  let types: [Resource.ColumnType]
+  let columns: [Column]
   /// Ancestors of columns and lists, an element's root included. Each must be an object, null or absent.
-  let ways: [Int]
+  let ways: [Int32]
 
-  init(nodes: Range<Int>, columns: [Int], types: [Resource.ColumnType], isElement: Bool = false, _ tree: FieldTree) {
+  /// - Parameter at: The node of each column.
+  init(
+    nodes: Range<Int>, columns: [Resource.Column], at columnNodes: [Int], isElement: Bool = false, _ tree: FieldTree
+  ) {
     self.nodes = nodes
-    self.columns = columns
-    self.types = types
+    self.columns = zip(columns, columnNodes).map { column, node in
+      let isAlone = columns.allSatisfy { $0.at != column.at || $0.type == column.type }
+      // Where a list or an object is read too, `false` is an empty one. The number 0 is not.
+      let isFlag = column.type.form == .flag && tree.nodes[node].role.isDisjoint(with: [.split, .list])
+      return Column(
+        node: node, type: column.type, isNullable: column.isNullable || !column.type.isText,
+        readsForms: isAlone && (column.type.isNumber || isFlag), hasNulls: !column.nulls.isEmpty)
+    }
     ways = nodes.filter { tree.nodes[$0].role.contains(.split) && (isElement || $0 != nodes.lowerBound) }
+      .map(Int32.init)
   }
 
   var root: Int { nodes.lowerBound }
@@ -130,8 +163,7 @@ struct ListPlan: Sendable {
     self.node = node
     let root = tree.addRoot()
     let columns = RecordPlan.columns(list.columns, below: root, into: &tree)
-    row = RowPlan(
-      nodes: root..<tree.nodes.count, columns: columns, types: list.columns.map(\.type), isElement: true, tree)
+    row = RowPlan(nodes: root..<tree.nodes.count, columns: list.columns, at: columns, isElement: true, tree)
   }
 }
 
