@@ -217,7 +217,11 @@ extension ValueType<String> {
 
 extension String {
   /// The names in each `{key.COLUMN}`.
-  var keyParts: [String] { matches(of: /\{key\.([A-Za-z_][A-Za-z0-9_]*)\}/).map { String($0.1) } }
+  var keyParts: [String] {
+    // The first regular expression of a process takes 4 ms.
+    guard contains("{key.") else { return [] }
+    return matches(of: /\{key\.([A-Za-z_][A-Za-z0-9_]*)\}/).map { String($0.1) }
+  }
 
   /// True for a name that tools accept without quotes.
   var isIdentifier: Bool { utf8.isColumnName }

@@ -137,7 +137,9 @@ package struct DayText: Sendable, Equatable {
 
   /// The same for a body, where a placeholder alone has its natural type: `unix` and `unix_ms` are numbers there.
   package func json(at now: Date) -> JSONValue {
-    guard let match = text.wholeMatch(of: Self.placeholder), let value = Self.value(of: match, at: now) else {
+    guard text.contains(Self.mark), let match = text.wholeMatch(of: Self.placeholder),
+      let value = Self.value(of: match, at: now)
+    else {
       return .text(filled(at: now))
     }
     return value.isNumber ? .number(value.text) : .text(value.text)
@@ -145,6 +147,7 @@ package struct DayText: Sendable, Equatable {
 
   /// True if something in braces begins like a placeholder but is a literal text.
   package var hasOddPlaceholder: Bool {
+    guard text.contains(Self.mark) else { return false }
     let rest = text.replacing(Self.placeholder) { match in
       Self.value(of: match, at: Date(timeIntervalSince1970: 0)) == nil ? String(match.0) : ""
     }
