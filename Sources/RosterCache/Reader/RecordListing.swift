@@ -107,7 +107,7 @@ extension CacheReader {
         tables.page(choice), choice.value(of: resource), Value(limit), Value(skipped)
       ) { $0.text(0) }
       var listing = Listing(
-        resource: resource, telling: tables.telling, columns: tables.listed, page: page ?? 1, pages: pages,
+        resource: resource, telling: tables.telling, columns: tables.shownColumns, page: page ?? 1, pages: pages,
         total: total, records: records, hasSnapshot: try hasSnapshot())
       if isAbsent { listing.unknown = try unknownKeys(resource) }
       return listing
@@ -190,7 +190,7 @@ extension ResourceTables {
   }
 
   /// The column of the parent, and those of the definition.
-  fileprivate var listed: [Resource.Column] {
+  fileprivate var shownColumns: [Resource.Column] {
     let parent = resource.parentColumn.map { Resource.Column($0, at: JSONPointer(segments: [$0]), .integer) }
     return (parent.map { [$0] } ?? []) + resource.columns
   }

@@ -9,6 +9,8 @@ final class ResourceTables: Sendable {
   let key: Int?
   /// The columns of all parts of the key.
   let keyParts: [Int]
+  /// `Resource.listed`, which is made once because each list needs it.
+  let listed: String
   /// True for each column that `<table>_fts` has.
   let isSearched: [Bool]
   /// The tables of an earlier definition that these replace (`WaitingDefinitions`); nil without one.
@@ -26,6 +28,7 @@ final class ResourceTables: Sendable {
     isWaiting: Bool = false
   ) throws {
     self.resource = resource
+    listed = resource.listed
     let tables = resource.lists.map(\.table)
     let columns = resource.columns.map(\.name)
     let usual = tables.map { Resource.name(ofList: $0, in: resource.name, columns: columns) }

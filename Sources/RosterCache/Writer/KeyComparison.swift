@@ -111,7 +111,7 @@ struct KeyComparison {
     let listed = try database.first("SELECT list FROM main.cache_resources WHERE id = ?", .integer(list.resource)) {
       $0.optionalText(0)
     }
-    found.listChanged = (listed ?? nil).map { !$0.utf8.elementsEqual(tables.resource.listed.utf8) } ?? false
+    found.listChanged = (listed ?? nil).map { !$0.utf8.elementsEqual(tables.listed.utf8) } ?? false
     found.snapshot = try database.count(
       """
       SELECT coalesce(l.records, r.records) FROM main.cache_lists l JOIN main.resources r ON r.name = ?5

@@ -140,7 +140,7 @@ extension ResourcePublication {
     // The first publication of a child may have no list at all.
     try database.run(
       "UPDATE main.cache_resources SET snapshot = coalesce(snapshot, ?2), list = coalesce(?3, list) WHERE id = ?1 AND (snapshot IS NULL OR list IS NOT ?3)",
-      .integer(list.resource), .integer(publication.sync), .text(plan.resource.listed))
+      .integer(list.resource), .integer(publication.sync), .text(tables.listed))
   }
 }
 

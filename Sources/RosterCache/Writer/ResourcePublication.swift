@@ -446,7 +446,7 @@ struct ResourcePublication {
     try statement.run([.integer(self.list.id)] + values.map { Value($0) })
     // If missing records could not be removed, the list in the cache is still the old one.
     let isOfThisList = isFirst || !decision.keepsMissing || !found.listChanged
-    let list = isOfThisList ? plan.resource.listed : nil
+    let list = isOfThisList ? tables.listed : nil
     try database.run(
       """
       UPDATE main.cache_resources SET snapshot = coalesce(snapshot, ?2), list = coalesce(?3, list)
