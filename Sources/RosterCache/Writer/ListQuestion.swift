@@ -13,7 +13,8 @@ extension Family {
     return columns.map(\.column).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
-  private func isOfKey(_ column: ParentColumn) -> Bool {
+  /// True for a column of an ancestor's key. Another value is another ancestor.
+  func isOfKey(_ column: ParentColumn) -> Bool {
     let ancestor = tables.first { $0.resource.name == column.resource }
     guard let resource = ancestor?.resource, !resource.isDetail else { return false }
     return resource.keyColumns?.contains { resource.columns[$0].name == column.column } ?? false

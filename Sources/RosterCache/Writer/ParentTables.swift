@@ -167,14 +167,16 @@ struct Family {
     "(SELECT group_concat(j.atom, ' ') FROM json_tree(\(path)) j WHERE j.atom IS NOT NULL)"
   }
 
-  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. "empty" is in
-  /// front of it if the list needs no request.
+  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values: those of
+  /// `each.changed`, and those that the request names. "empty" is in front of it if the list needs no request.
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
-    let columns = tables.first { $0.resource.name == each.parent }?.resource.columns ?? []
-    let values = each.changed.map { name in
-      let column = ParentColumn(each.parent, name)
-      let isReal = columns.contains { $0.name == name && $0.type.form == .number }
+    let named = child.parentColumns.filter { $0.key != "by_key" && !isOfKey($0.column) }.map(\.column)
+    let columns = (each.changed.map { ParentColumn(each.parent, $0) } + named)
+      .reduce(into: [ParentColumn]()) { if !$0.contains($1) { $0.append($1) } }
+    let values = columns.map { column in
+      let resource = tables.first { $0.resource.name == column.resource }?.resource
+      let isReal = resource?.columns.contains { $0.name == column.column && $0.type.form == .number } ?? false
       return isReal ? column.json(in: facts) : column.value(in: facts)
     }
     return
