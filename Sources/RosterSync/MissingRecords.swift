@@ -324,6 +324,9 @@ extension Sync {
     }
     let lists = try await lists(toAskFor: plan)
     guard let first = lists.first else { return answers }
+    if plan.resource.hasMovingRecords {
+      answers.answered(found: 0, notFound: try await cache.noteMoved(plan.resource.name), rejected: 0)
+    }
     if !host.permits(requests: machine.questions(about: plan.resource.name) + 1) {
       try await askControl(plan, preferring: first, answers: &answers, by: fetcher)
     }

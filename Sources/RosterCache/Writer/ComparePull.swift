@@ -238,6 +238,29 @@ extension Cache {
     }
   }
 
+  /// Notes missing records of a child that another list has: they have moved to another parent. A question without a
+  /// value of the parent would find them. Returns their number.
+  package func noteMoved(_ resource: String) throws -> Int {
+    try performPull("find moved records") { database, _ in
+      let index = try self.index(of: resource)
+      let tables = schema.tables[index]
+      guard let parent = tables.parentColumn, let ancestor = Family(tables: schema.tables).parent(of: index) else {
+        return 0
+      }
+      let keys = tables.keys
+      return try database.run(
+        """
+        UPDATE \(keys.missing) AS m SET answered = 3
+        WHERE m.resource = ?1 AND NOT m.answered
+          AND m.list IN (SELECT l.list FROM temp.lists l WHERE l.resource = ?1 AND l.start IS NULL)
+          AND (m.key IN (SELECT p.key FROM \(keys.pulled) p WHERE p.resource = ?1 AND p.place >= 0)
+            OR m.key IN (SELECT \(tables.key(of: "t")) FROM \(tables.from) t
+              WHERE t.\(tables.id) NOT IN (SELECT o.record_id FROM \(keys.missing) o WHERE o.resource = ?1)
+                AND t.\(parent) NOT IN (SELECT r.record_id FROM temp.removed_parents r WHERE r.resource = ?2)))
+        """, Value(index), Value(ancestor))
+    }
+  }
+
   /// The lists of a child with records that `by_key` is asked for, with the values of their parents.
   package func listsToAskFor(_ resource: String) throws -> [WantedList] {
     try performPull("list missing records") { database, _ in

@@ -128,7 +128,7 @@ struct KeyComparison {
   /// Counts keys that ascend from page to page, which are different without a further check. Only possible without a
   /// snapshot. Returns false if the keys do not ascend, or if some records are not stored.
   private func countAscending(_ places: [Int64], found: inout ResourceComparison) throws -> Bool {
-    guard !plan.hasTextKeys else { return false }
+    guard !plan.hasTextKeys, !tables.resource.hasMovingRecords else { return false }
     var counted = found
     var last = Int64.min
     var ascends = true

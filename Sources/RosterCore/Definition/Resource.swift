@@ -236,6 +236,12 @@ extension Resource {
     set { keyQuestion = newValue.map { KeyQuestion(path: $0) } }
   }
 
+  /// True if `by_key` finds a record of a child under whichever parent it is.
+  package var hasMovingRecords: Bool {
+    guard each != nil, let keyQuestion else { return false }
+    return ParentColumn.all(in: keyQuestion.text).isEmpty
+  }
+
   /// Index of the key's column; nil if the definition has no column for the key.
   package var keyColumn: Int? {
     keyColumn(at: key)
