@@ -148,8 +148,7 @@ extension PullPlan.List {
       way = .ended
       return nil
     }
-    // A page that is not full and leads to itself is where the list goes on once it has further records.
-    if next.request == page.request, repeated.isLastKnown, facts.records < page.longest {
+    if next.request == page.request, repeated.isLastKnown, isWhole(at: page, facts) {
       way = .ended
       return nil
     }
@@ -162,6 +161,19 @@ extension PullPlan.List {
     }
     isScroll = true
     return next.repeated()
+  }
+
+  /// True if a page without a new record, which leads to itself, is where the list goes on once it has further records.
+  /// The only page of a list could also be one that upstream gives for each value, if it may be full.
+  private func isWhole(at page: PageRequest, _ facts: ListFacts) -> Bool {
+    if facts.records < page.longest { return true }
+    guard repeated.areAllAlike else { return false }
+    let isTotal = facts.count == facts.records && !facts.isTotalLowerBound
+    if paging.isPerhapsFull(facts.records) {
+      // An upstream that ignores the parameter may report the length of its page.
+      return isTotal && paging.resource.pages.style.param == nil
+    }
+    return isTotal || paging.resource.pages.size != nil
   }
 
   /// Throws if a chain has no end (65). A list by numbers is pulled again.
@@ -263,7 +275,7 @@ extension PullPlan.List {
   /// The cure if upstream ignores the parameter of the pages.
   static func parameterHint(_ resource: String) -> String {
     "see which parameter the API's documentation names, and set param of [resource.\(resource).pages]; if the list has "
-      + "no pages, set style = \"one\""
+      + "no pages, set style = \"one\"; \(wholeHint)"
   }
 
   private mutating func tooLong(_ page: PageRequest, after facts: ListFacts) -> Failure {
@@ -286,9 +298,12 @@ extension PullPlan.List {
     switch paging.resource.pages.style.kind.step {
     case .sends:
       "if a page begins with the last value again, set short and size, or more, so that the last page is the end"
-    case .counts, .follows, .stops: Self.operatorHint
+    case .counts, .follows, .stops:
+      repeated.areAllAlike ? "\(Self.wholeHint); else \(Self.operatorHint)" : Self.operatorHint
     }
   }
+
+  private static let wholeHint = "if this page is the whole list, set size or count"
 
   private static let operatorHint = "upstream repeats its pages; report this to its operator"
 

@@ -1,5 +1,6 @@
 import RosterCore
 import RosterTestSupport
+import Synchronization
 import Testing
 
 @testable import RosterSync
@@ -194,5 +195,36 @@ import Testing
     }
     #expect(try await bench.sync([resource], after: 9).exit == 65)
     #expect(try Self.ids(bench) == Array(1...8))
+  }
+
+  /// What the first page says about the end, and the records of a list with one page.
+  private static let onlyPages: [(kind: WrittenList.Kind, size: Int?, hasTotal: Bool, records: Int, isEnd: Bool)] = [
+    (.next, 5, false, 3, true), (.next, nil, false, 3, false), (.next, nil, true, 10, true),
+    (.next, nil, false, 10, false),
+    (.cursor, nil, true, 3, true), (.cursor, 5, false, 3, true), (.cursor, nil, false, 3, false),
+    (.cursor, nil, true, 10, false), (.after, 5, false, 1, true), (.after, nil, false, 1, false),
+  ]
+
+  @Test("19: the only page may lead to itself, unless upstream may give it for each value", arguments: onlyPages)
+  func onlyPage(kind: WrittenList.Kind, size: Int?, hasTotal: Bool, records count: Int, isEnd: Bool) async throws {
+    let bench = try SyncBench([:])
+    var resource = WrittenList(kind: kind, pages: []).resource
+    resource.pages.size = size.map { .init($0) }
+    if hasTotal { resource.pages.count = .body(at("total")) }
+    let records = Mutex(count)
+    bench.shelf.answer { _, _ in
+      let ids = 1...records.withLock(\.self)
+      let list = ids.map { #"{"id":\#($0)}"# }.joined(separator: ",")
+      let next = kind == .next ? #""/items?from=x""# : #""x""#
+      return Response(json: #"{"data":[\#(list)],"total":\#(ids.count),"next":\#(next)}"#, headers: [Shelf.date])
+    }
+    for round in 1...3 {
+      let record = try await bench.sync([resource], after: Double(round * 60))
+      #expect(record.exit == (isEnd ? 0 : 65), "\(record)")
+      #expect(try Self.ids(bench) == (isEnd ? Array(1...count) : []))
+      if !isEnd { #expect(record.error?.contains("set size or count") == true, "\(record)") }
+    }
+    records.withLock { $0 += 1 }
+    if isEnd, count < 10 { #expect(try await bench.sync([resource], after: 300).added == 1) }
   }
 }
