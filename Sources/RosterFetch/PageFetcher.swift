@@ -372,6 +372,11 @@ extension PageFetcher {
       {
         fault.hint = Self.hintOfEnd(status)
         throw fault
+      } catch var fault as Failure where status == 206 && response["Content-Range"] != nil {
+        let name = paging.resource.name
+        fault.hint =
+          "if it is a page of the list, set count = \"header:Content-Range\" of the pages of [resource.\(name)]"
+        throw fault
       } catch var fault as Failure
         where paging.resource.each != nil && wanted.page.number == 1 && Self.mayMeanEmpty.contains(status)
         && fault.reason != .rateLimit

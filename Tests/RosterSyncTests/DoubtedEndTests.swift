@@ -197,7 +197,7 @@ import Testing
     #expect(try Self.ids(bench) == Array(1...8))
   }
 
-  /// What the first page says about the end, and the records of a list with one page.
+  /// Lists of one page that leads to itself, with their signs of an end.
   private static let onlyPages: [(kind: WrittenList.Kind, size: Int?, hasTotal: Bool, records: Int, isEnd: Bool)] = [
     (.next, 5, false, 3, true), (.next, nil, false, 3, false), (.next, nil, true, 10, true),
     (.next, nil, false, 10, false),

@@ -167,8 +167,9 @@ struct Family {
     "(SELECT group_concat(j.atom, ' ') FROM json_tree(\(path)) j WHERE j.atom IS NOT NULL)"
   }
 
-  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values: those of
-  /// `each.changed`, and those that the request names. "empty" is in front of it if the list needs no request.
+  /// JSON of the columns whose change leads to another request, from the JSON of the parent's values. These are the
+  /// columns of `each.changed`, and those that the request names. "empty" is in front of it if the list needs no
+  /// request.
   func asked(_ child: Resource, _ facts: String) -> String {
     guard let each = child.each else { return "'[]'" }
     let named = child.parentColumns.filter { $0.key != "by_key" && !isOfKey($0.column) }.map(\.column)

@@ -89,8 +89,8 @@ extension Diagnosis.Kind {
     Records might have been lost or counted twice, so nothing was published.
     Wait for the next sync. If it lasts, read the numbers above: a parameter that sorts (query of [resource.{resource}]) helps if pages have no stable order. If its total is an estimate, remove count from [resource.{resource}.pages]. If upstream counts records that it does not list, set hidden = true there.
     circle
-    The pages lead back to earlier pages.
-    Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If they are right, inform upstream's operator.
+    The pages lead back to earlier pages, or do not end.
+    Check param and at of [resource.{resource}.pages]: an upstream that does not know the parameter answers with the same page again and again. If an empty page ends the list, set empty = "end" there. If all is right, inform upstream's operator.
     expiredPage
     The page before it led there, and upstream does not know that cursor or address, or not any more.
     {hint} Read what upstream says: curl -i {request}
@@ -117,7 +117,7 @@ extension Diagnosis.Kind {
     See the records and the reasons: rosterctl rejects. Then give each column of [resource.{resource}] the type that upstream sends (real for a number with a fraction); if the records are of another kind, correct its path and records, or see what rosterd infer proposes.
     rejects
     The last good version of each stays, and all others are published.
-    See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have; the next sync takes them.
+    See all of them with their reasons: rosterctl rejects. Have them corrected upstream, or give the column the type that they have. If a part of a key is empty, set null = [""] of its column. The next sync takes them.
     partialAnswer
     What was sent is published, and no {resource} is removed.
     See the answer and the line that accepts it: rosterctl rejects. As soon as upstream sends all records again, the next syncs remove what is gone.

@@ -13,8 +13,9 @@ package enum HeaderText {
     "if-none-match", "if-range", "if-unmodified-since", "range", "transfer-encoding", "upgrade",
   ]
 
-  /// True for a header of rosterd's own in which an incremental pull may start, without a validator beside it.
-  package static func canStart(_ name: String) -> Bool { name.lowercased() == "if-modified-since" }
+  /// True for a header of rosterd's own that a definition may send. An incremental pull may start in it, without a
+  /// validator beside it, or it may select a page (Heroku's Range).
+  package static func canStart(_ name: String) -> Bool { ["if-modified-since", "range"].contains(name.lowercased()) }
 
   /// A clause that does not repeat the value, which may be a secret; nil if the value is valid. A tab is allowed
   /// within a value (RFC 9110 §5.5).
