@@ -120,7 +120,7 @@ private final class DailyReports: Sendable {
       #expect(counts[0] > 3 && counts[1] > counts[0] + 20, "\(counts)")
       var (before, kills) = (try await rows(), 0)
       for (files, count) in zip(kinds, counts) {
-        for number in stride(from: 1, through: count, by: max(1, count / 5)) {
+        for number in stride(from: 1, through: count, by: max(1, count / 8)) {
           try faults.failOnce(number, with: -SIGKILL, on: files)
           let outcome = try await reach.run("sync")
           faults.end()
