@@ -116,6 +116,8 @@ package enum CacheFile {
     if fileStatus(path) != nil { try remove(aside) }
     // Only a damaged cache has a log that is not empty.
     let isLogKept = fileStatus(path + "-wal").map { $0.st_size > 0 } == true
+    // After a power failure a log could have the content that it had before it was emptied.
+    for log in [path, successor].map({ $0 + "-wal" }) where fileStatus(log) != nil { try flush(log, path: path) }
     for part in parts.reversed() {
       if !part.isEmpty, fileStatus(successor + part) == nil { try touch(successor + part, mode: mode) }
       let isDropped = fileStatus(path + part) == nil || !part.isEmpty && !isLogKept
