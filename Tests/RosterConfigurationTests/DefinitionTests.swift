@@ -130,6 +130,10 @@ struct DefinitionTests {
         .init(.cursor(param: .query("c"), start: "*", at: .header("X-Next")))
       ),
       (
+        "style = \"cursor\"\nparam = \"header:Range\"\nat = \"header:Next-Range\"",
+        .init(.cursor(param: .header("Range"), at: .header("Next-Range")))
+      ),
+      (
         "style = \"cursor\"\nparam = \"*\"\nat = \"/continue\"",
         .init(.cursor(param: .everyMember, at: .body(JSONPointer(segments: ["continue"]))))
       ),

@@ -207,20 +207,34 @@ struct PartialPullTests {
     #expect(try await bench.sync([resource], after: 60).added == 1)
   }
 
-  @Test("52: a cursor in a header is sent in a header")
-  func headerCursor() async throws {
+  @Test("52: a cursor in a header is sent in a header, also in Range", arguments: ["X-Continuation", "Range"])
+  func headerCursor(sent: String) async throws {
     let bench = try SyncBench([:])
+    let received = sent == "Range" ? "Next-Range" : sent
     bench.shelf.answer { request, _ in
-      let page = request.headers.first { $0.isNamed("X-Continuation") }.flatMap { Int($0.value) } ?? 0
-      return Response(
-        json: #"{"data":[{"id":\#(page + 1)}]}"#,
-        headers: [Shelf.date] + (page < 2 ? [.init("X-Continuation", "\(page + 1)")] : []))
+      let page = request.headers.first { $0.isNamed(sent) }.flatMap { Int($0.value) } ?? 0
+      var answer = Response(json: #"{"data":[{"id":\#(page + 1)}]}"#, headers: [Shelf.date])
+      if page < 2 { answer.headers.append(.init(received, "\(page + 1)")) }
+      if page < 2, sent == "Range" { answer.status = 206 }
+      return answer
     }
     var resource = WrittenList(kind: .cursor, pages: []).resource
-    resource.pages.style = .cursor(param: .header("X-Continuation"), at: .header("X-Continuation"))
+    resource.pages.style = .cursor(param: .header(sent), at: .header(received))
     #expect(try await bench.sync([resource]).added == 3)
     #expect(bench.asked() == ["/items", "/items", "/items"])
     #expect(try await bench.sync([resource], after: 1).outcome == .unchanged)
+  }
+
+  @Test("52: a 206 with Content-Range that no key of the pages reads names that key", arguments: [true, false])
+  func partialContent(hasRange: Bool) async throws {
+    let bench = try SyncBench([:])
+    bench.shelf.answer { _, _ in
+      let range = hasRange ? [Request.Header("Content-Range", "items 0-0/2")] : []
+      return Response(status: 206, headers: [Shelf.date] + range, body: Array(#"{"data":[{"id":1}]}"#.utf8))
+    }
+    let record = try await bench.sync([WrittenList(kind: .number, pages: []).resource])
+    #expect(record.exit == 65, "\(record)")
+    #expect(record.error?.contains("set count = \"header:Content-Range\"") == hasRange, "\(record)")
   }
 
   @Test("52: a relative next link may name only the end of its page's path")
